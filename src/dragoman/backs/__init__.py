@@ -1,0 +1,1 @@
+"""Our faces toward servers: one back for each era."""

@@ -1,0 +1,431 @@
+"""The stateless back: it speaks to a server of the modern era.
+
+* Each round of a call is a request of its own, under an id of ours, with the client's members byte for byte and a
+  `_meta` that we make (FWD, PROG-03). Answers are found by id, progress by token, events by subscription (TSTDIO-03).
+* A result that asks for input ends its round upstream. The back keeps the state unread and the call parked until the
+  answers come, then sends the request again with them (ROUND-07 to ROUND-10). Rounds are counted here (ROUND-11).
+* A line that cannot be read fails the request that it answers, if its id can be found, and nothing else (SIZE-05).
+* What a modern server must not send (requests, batches, notifications of no request) is dropped with a note.
+"""
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from dragoman.backs.stamp import SERVER_INFO, stamp
+from dragoman.backs.watch import EVENTS, Watch
+from dragoman.exchange.caller import LEVELS, Caller
+from dragoman.exchange.events import Call, Filter, Ready, Reason, ServerError
+from dragoman.exchange.notes import Level, Notes
+from dragoman.exchange.ports import FromServer
+from dragoman.faults import INVALID_PARAMS, UNSUPPORTED_VERSION, Cause, Fault
+from dragoman.limits import Limits
+from dragoman.revisions import LATEST, Era, Revision, named
+from dragoman.wire import frame as wire
+from dragoman.wire.frame import Batch, Broken, Flaw, Opened
+from dragoman.wire.lines import Overlong
+from dragoman.wire.members import (
+    EMPTY,
+    Members,
+    closed,
+    encoded,
+    is_null,
+    is_object,
+    items_of,
+    object_in,
+    own,
+    text_of,
+)
+
+MAY_ASK = frozenset({"tools/call", "prompts/get", "resources/read"})
+COMPLETE = b'"complete"'
+
+
+class _Error(msgspec.Struct, gc=False):
+    code: int
+    message: str
+
+
+_error = msgspec.json.Decoder(_Error).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Round:
+    """One request upstream: the call that it carries, and what the next one must repeat."""
+
+    __slots__ = ("asked_at", "call", "id", "number", "quiet", "requests", "sent_at", "state", "waited")
+
+    def __init__(self, call: Call, id: bytes, now: float) -> None:
+        self.call = call
+        self.id = id
+        self.number = 1
+        self.state: Raw | None = None
+        self.requests: Raw = EMPTY
+        self.quiet = 0
+        self.sent_at = now
+        self.asked_at = 0.0
+        self.waited: float | None = None
+
+
+class Modern:
+    """`out` takes the frames for the server, each without a line end; the runtime empties it."""
+
+    def __init__(self, middle: FromServer, limits: Limits, notes: Notes, revision: Revision = LATEST) -> None:
+        self.middle = middle
+        self.limits = limits
+        self.notes = notes
+        self.revision = revision
+        self.out: list[bytes] = []
+        self.watcher = Watch(self, limits, notes)
+        self._rounds: dict[bytes, Round] = {}
+        self._parked: dict[int, Round] = {}
+        self._later: list[tuple[float, Round]] = []
+        self._ids = 0
+        self._caller: Caller | None = None
+        self._stamp = b""
+        self._discover: bytes | None = None
+        self._discover_due = 0.0
+        self._noise = 0
+
+    # ------------------------------------------------------------------ from the mediator
+
+    def open(self, caller: Caller, now: float) -> None:
+        self.speaks(caller)
+        self._noise = 0
+        self._ask_discover(self.revision, now)
+
+    def close(self) -> None:
+        self._rounds.clear()
+        self._parked.clear()
+        self._later.clear()
+        self._discover = None
+        self._caller = None
+        self.out.clear()
+        self.watcher.forget()
+
+    def speaks(self, caller: Caller) -> None:
+        self._caller = caller
+        self._stamp = stamp(caller, self.revision)
+
+    def call(self, call: Call, now: float) -> None:
+        self._send(Round(call, self.next_id(), now), None)
+
+    def cancel(self, call: Call, reason: Reason) -> None:
+        if self._parked.pop(call.key, None) is not None:
+            return
+        round_ = next((round_ for round_ in self._rounds.values() if round_.call is call), None)
+        if round_ is not None:
+            del self._rounds[round_.id]
+            self.withdraw(round_.id, reason)
+        self._later = [(due, round_) for due, round_ in self._later if round_.call is not call]
+
+    def answered(self, call: Call, answers: Members, now: float) -> None:
+        round_ = self._parked.pop(call.key, None)
+        if round_ is None:
+            return
+        round_.waited = now - round_.asked_at
+        round_.quiet = 0
+        self._again(round_, closed(answers), now)
+
+    def watch(self, change: int, wanted: Filter, now: float) -> None:
+        self.watcher.want(change, wanted, now)
+
+    def unwatch(self, reason: Reason) -> None:
+        self.watcher.stop(reason)
+
+    # ------------------------------------------------------------------ from the server
+
+    def receive(self, data: bytes | Overlong, now: float) -> None:
+        """Take one line of the server."""
+        frame = wire.parse_opened(data)
+        if type(frame) is Opened:
+            if frame.method is UNSET:
+                self._reply(frame, now)
+            elif frame.id is UNSET:
+                self._notice(frame.method, frame.params if frame.params is not UNSET else {}, now)
+            else:
+                self._note_noise(f"a request ({frame.method}), which no server of its revision may send")
+        elif type(frame) is Broken:
+            self._broken(frame, now)
+        else:
+            assert type(frame) is Batch
+            self._note_noise("an array, which its revision does not have")
+
+    def lost(self, why: Fault, now: float) -> None:
+        """The server is gone; while it was being discovered, that is the outcome."""
+        discovering = self._discover is not None
+        noise = self._noise
+        self.close()
+        if not discovering:
+            self.middle.gone(why, now)
+            return
+        if noise and why.detail is None:
+            why = Fault(why.cause, _noise_detail(noise))
+        self.middle.not_ready(why, now)
+
+    # ------------------------------------------------------------------ time
+
+    def wake(self) -> float | None:
+        if not self._later and self._discover is None:
+            return self.watcher.due
+        times = [due for due, _ in self._later]
+        if self._discover is not None:
+            times.append(self._discover_due)
+        if self.watcher.due is not None:
+            times.append(self.watcher.due)
+        return min(times, default=None)
+
+    def tick(self, now: float) -> None:
+        if self._discover is not None and self._discover_due <= now:
+            detail = f"no response in {self.limits.timeouts.discover:g} s"
+            if self._noise:
+                detail += "; " + _noise_detail(self._noise)
+            self._discover = None
+            self.middle.not_ready(Fault(Cause.DISCOVER_FAILED, detail), now)
+        due = [round_ for at, round_ in self._later if at <= now]
+        self._later = [(at, round_) for at, round_ in self._later if at > now]
+        for round_ in due:
+            self._again(round_, None, now)
+        self.watcher.tick(now)
+
+    # ------------------------------------------------------------------ sending
+
+    def next_id(self) -> bytes:
+        self._ids += 1
+        return b"%d" % self._ids
+
+    def request(self, method: str, params: dict[str, object]) -> bytes:
+        """Send a request of our own making, with only our `_meta`; gives its id."""
+        id = self.next_id()
+        body = Raw(b'{"_meta":{' + self._stamp + b"}" + _rest(encoded(params)))
+        self.out.append(wire.request(id, method, body))
+        return id
+
+    def withdraw(self, id: bytes, reason: Reason) -> None:
+        """Tell the server that the answer to one of our requests is not wanted any more (CANC-02)."""
+        self.out.append(wire.notice("notifications/cancelled", encoded({"requestId": Raw(id), "reason": reason.value})))
+
+    def _send(self, round_: Round, answers: Raw | None) -> None:
+        call = round_.call
+        id = round_.id
+        pieces: list[bytes | Raw] = [
+            b'{"jsonrpc":"2.0","id":', id, b',"method":"', call.method.encode(), b'","params":{"_meta":{', self._stamp
+        ]  # fmt: skip
+        if call.wants_progress:
+            pieces += (b',"progressToken":', id)
+        if call.meta:
+            pieces += (b",", _encode(call.meta)[1:-1])
+        pieces.append(b"}")
+        rest = _encode(call.params)
+        if len(rest) > 2:
+            pieces += (b",", rest[1:-1])
+        if answers is not None:
+            pieces += (b',"inputResponses":', answers)
+        if round_.state is not None:
+            pieces += (b',"requestState":', round_.state)
+        pieces.append(b"}}")
+        self.out.append(b"".join(pieces))
+        self._rounds[id] = round_
+
+    def _again(self, round_: Round, answers: Raw | None, now: float) -> None:
+        round_.id = self.next_id()
+        round_.number += 1
+        round_.sent_at = now
+        self._send(round_, answers)
+        self.middle.next_round(round_.call, round_.number, now)
+
+    def _ask_discover(self, revision: Revision, now: float) -> None:
+        assert self._caller is not None
+        self.revision = revision
+        self._stamp = stamp(self._caller, revision)
+        self._discover = self.request("server/discover", {})
+        self._discover_due = now + self.limits.timeouts.discover
+
+    # ------------------------------------------------------------------ answers
+
+    def _reply(self, frame: Opened, now: float) -> None:
+        id = bytes(frame.id) if frame.id is not UNSET else b"null"
+        round_ = self._rounds.pop(id, None)
+        if round_ is None:
+            self._reply_to_own(id, frame, now)
+            return
+        call = round_.call
+        if frame.result is UNSET:
+            self.middle.failed(call, self._error_of(frame, round_), now)
+            self._note_exchange(round_, "error", now)
+            return
+        result = frame.result
+        if result is None:
+            cause = Cause.INVALID_INPUT_REQUEST if call.method in MAY_ASK else Cause.INVALID_RESPONSE
+            self.middle.failed(call, Fault(cause, "the result is not an object"), now)
+            return
+        kind = result.get("resultType")
+        if kind is None or bytes(kind) == COMPLETE or text_of(kind) == "complete":
+            self.middle.done(call, result, now)
+            if self.notes.debugs:
+                self._note_exchange(round_, "complete", now)
+        elif text_of(kind) == "input_required":
+            self._input_required(round_, result, now)
+            self._note_exchange(round_, "input required", now)
+        else:
+            self.middle.failed(call, Fault(Cause.INVALID_RESPONSE, "the result is of an unknown type"), now)
+
+    def _input_required(self, round_: Round, result: Members, now: float) -> None:
+        call = round_.call
+        requests, state = result.get("inputRequests"), result.get("requestState")
+        requests = None if requests is None or is_null(requests) else requests
+        state = None if state is None or is_null(state) else state
+        fault: Fault | None = None
+        if call.method not in MAY_ASK:
+            fault = Fault(Cause.INVALID_RESPONSE, f"{call.method} may not ask for input")
+        elif requests is not None and not is_object(requests):
+            fault = Fault(Cause.INVALID_INPUT_REQUEST, "inputRequests is not an object")
+        elif state is not None and text_of(state) is None:
+            fault = Fault(Cause.INVALID_INPUT_REQUEST, "requestState is not a string")
+        elif requests is None and state is None:
+            fault = Fault(Cause.INVALID_INPUT_REQUEST, "there is neither inputRequests nor requestState")
+        elif round_.number >= self.limits.rounds:
+            fault = Fault(Cause.TOO_MANY_ROUNDS)
+        if fault is not None:
+            self.middle.failed(call, fault, now)
+            return
+        round_.state = own(state) if state is not None else None
+        if requests is None:
+            self._reask(round_, now)
+            return
+        round_.asked_at = now
+        self._parked[call.key] = round_
+        self.middle.asked(call, requests, now)
+
+    def _reask(self, round_: Round, now: float) -> None:
+        """The server wants the same request again, with its state and no input: at once, then ever more slowly."""
+        if round_.quiet == 0:
+            self._again(round_, None, now)
+        else:
+            self._later.append((now + self.limits.reask_wait * 2 ** (round_.quiet - 1), round_))
+        round_.quiet += 1
+
+    def _reply_to_own(self, id: bytes, frame: Opened, now: float) -> None:
+        if id == self._discover:
+            self._discover = None
+            self._discovered(frame, now)
+        elif not self.watcher.reply(id, frame, now) and self.notes.debugs:
+            self.notes.note(Level.DEBUG, "upstream", "an answer to no request in flight was dropped")
+
+    def _discovered(self, frame: Opened, now: float) -> None:
+        if frame.result is UNSET:
+            error = self._error_of(frame, None)
+            other = self._other_revision(error)
+            if other is not None:
+                self._ask_discover(other, now)
+                return
+            self._note_other_era(error)
+            self.middle.not_ready(error, now)
+            return
+        result = frame.result
+        versions = [text_of(item) for item in items_of(result.get("supportedVersions")) or ()] if result else []
+        if result is None or self.revision.name not in versions:
+            detail = "the server names no revision that has no handshake"
+            self.notes.note(Level.ERR, "upstream", f"{detail}: connect the client to it without a bridge")
+            self.middle.not_ready(Fault(Cause.DISCOVER_FAILED, detail), now)
+            return
+        meta = object_in(result.get("_meta")) or {}
+        declared = object_in(result.get("capabilities")) or {}
+        info, instructions = meta.get(SERVER_INFO), result.get("instructions")
+        self.middle.ready(
+            Ready(
+                self.revision,
+                {name: own(value) for name, value in declared.items() if is_object(value)},
+                own(info) if info is not None else None,
+                own(instructions) if instructions is not None and text_of(instructions) is not None else None,
+            ),
+            now,
+        )
+
+    def _other_revision(self, error: Fault | ServerError) -> Revision | None:
+        """A common modern revision, when the server refuses ours and says what it speaks (S4-27)."""
+        if not isinstance(error, ServerError) or error.code != UNSUPPORTED_VERSION:
+            return None
+        data = object_in((object_in(error.error) or {}).get("data")) or {}
+        for item in items_of(data.get("supported")) or ():
+            revision = named(text_of(item))
+            if revision is not None and revision.era is Era.MODERN and revision is not self.revision:
+                return revision
+        return None
+
+    def _note_other_era(self, error: Fault | ServerError) -> None:
+        if isinstance(error, ServerError) and error.code != UNSUPPORTED_VERSION:
+            text = (
+                f"the upstream server answered server/discover with error {error.code}: it seems to speak an older "
+                "revision, with a handshake; connect the client to it without this bridge"
+            )
+            self.notes.note(Level.ERR, "upstream", text)
+
+    def _error_of(self, frame: Opened, round_: Round | None) -> Fault | ServerError:
+        if frame.error is UNSET:
+            return Fault(Cause.INVALID_RESPONSE, "the response has neither a result nor an error")
+        try:
+            code = _error(frame.error).code
+        except msgspec.DecodeError:
+            return Fault(Cause.INVALID_RESPONSE, "the error is not an error object")
+        lost = None
+        if code == INVALID_PARAMS and round_ is not None and round_.state is not None:
+            lost = round_.waited or 0.0
+            self.notes.note(
+                Level.WARN, "input", f"the server refused its own saved state after {lost:.1f} s of waiting for answers"
+            )
+        return ServerError(code, own(frame.error), lost)
+
+    # ------------------------------------------------------------------ notifications and noise
+
+    def _notice(self, method: str, params: Members, now: float) -> None:
+        if method == "notifications/progress":
+            token, value = params.get("progressToken"), params.get("progress")
+            if token is not None and value is not None:
+                round_ = self._rounds.get(bytes(token))
+                if round_ is not None and round_.call.wants_progress:
+                    self.middle.progress(round_.call, value, params.get("total"), params.get("message"), now)
+        elif method == "notifications/message":
+            level = text_of(params.get("level"))
+            if level in LEVELS and "data" in params:
+                self.middle.logged(level, params, now)
+        elif method in EVENTS:
+            self.watcher.event(method, params, now)
+        elif self.notes.debugs:
+            self.notes.note(Level.DEBUG, "upstream", f"{method} belongs to no request and was dropped")
+
+    def _broken(self, broken: Broken, now: float) -> None:
+        if broken.id is not None and broken.id == self._discover:
+            self._discover = None
+            self.middle.not_ready(Fault(Cause.INVALID_RESPONSE, _flaw_detail(broken, self.limits)), now)
+            return
+        round_ = self._rounds.pop(broken.id, None) if broken.id is not None else None
+        if round_ is not None:
+            self.middle.failed(round_.call, Fault(Cause.INVALID_RESPONSE, _flaw_detail(broken, self.limits)), now)
+            return
+        shown = broken.excerpt[: self.limits.excerpt].decode("utf-8", "replace")
+        self._note_noise(f"a line that is {broken.flaw.value}: {shown!r}")
+
+    def _note_noise(self, what: str) -> None:
+        self._noise += 1
+        self.notes.note(Level.WARN, "upstream", f"the server wrote {what}; it was skipped")
+
+    def _note_exchange(self, round_: Round, outcome: str, now: float) -> None:
+        if self.notes.debugs:
+            took = (now - round_.sent_at) * 1000
+            text = f"round {round_.number} of {round_.call.method} (call {round_.call.key}): {outcome}, {took:.0f} ms"
+            self.notes.note(Level.DEBUG, "exchange", text)
+
+
+def _rest(body: bytes) -> bytes:
+    """The rest of an object whose first member has been written."""
+    return b"}" if len(body) == 2 else b"," + body[1:]
+
+
+def _flaw_detail(broken: Broken, limits: Limits) -> str:
+    if broken.flaw is Flaw.TOO_LONG:
+        return f"the response is longer than the line limit of {limits.line} bytes"
+    return f"the response is {broken.flaw.value}"
+
+
+def _noise_detail(count: int) -> str:
+    return f"lines of the server that are no newline-delimited JSON-RPC: {count}; see the log"

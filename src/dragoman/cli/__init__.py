@@ -1,0 +1,1 @@
+"""The command line. `entry` is what runs first and imports the least."""

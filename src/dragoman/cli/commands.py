@@ -1,0 +1,255 @@
+"""The commands, their options, and how a wrong command line is answered."""
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dragoman import __version__
+from dragoman.cli.early import Early
+from dragoman.cli.words import OneOf, Whole, check_options, split_at_dashes
+
+if TYPE_CHECKING:
+    from dragoman.profile import Profile
+
+EPILOG = """\b
+In an editor's configuration:
+  {"mcpServers": {"demo": {"command": "dragoman", "args": ["--", "my-server", "--its-option"]}}}
+Try it:  dragoman demo"""
+
+STDIO = "stdio:"
+OWN_STREAMS = "stdio:."
+
+
+class Commands(click.Group):
+    """A group in which the bridge needs no name: `dragoman [options] -- COMMAND…` (decisions C1)."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args:
+            args = ["--help"]
+        if args[0] not in self.commands and args[0] not in ("--help", "-h", "--version"):
+            args = ["bridge", *args]
+        return super().parse_args(ctx, args)
+
+
+class Bridge(click.Command):
+    """Keeps the words behind `--` for the upstream command, byte for byte (CLI-01)."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words, command = split_at_dashes(args)
+        if "--help" not in words and "-h" not in words:
+            check_options(ctx, words, self)
+        ctx.meta["dragoman.command"] = command
+        return super().parse_args(ctx, words)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return ["[OPTIONS] -- COMMAND [ARGS]..."]
+
+
+class Plain(click.Command):
+    """A command whose options are checked by our rules."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--help" not in args and "-h" not in args:
+            check_options(ctx, args, self)
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dragoman", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Let an MCP client and an MCP server of different revisions work together.
+
+    \b
+    dragoman [OPTIONS] -- COMMAND [ARGS]...     start COMMAND, a server of revision 2026-07-28 on
+                                                stdio, and serve it to an older client on our stdio
+    dragoman bridge --help                      all options of that
+    """
+
+
+@cli.command(cls=Bridge, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--listen", metavar="TARGET", default=OWN_STREAMS, help="Where the client is: stdio:. (our own stdio).")
+@click.option("--upstream", metavar="TARGET", help="Where the server is: stdio:COMMAND, split as a shell splits words.")
+@click.option(
+    "--profile",
+    metavar="NAME",
+    default="neutral",
+    show_default=True,
+    help="A profile (see: dragoman profiles) or a TOML file with one.",
+)
+@click.option("--name", metavar="NAME", help="The server's name for the client when the server gives none.")
+@click.option(
+    "--discover-timeout",
+    metavar="SECONDS",
+    type=Whole(1, 86400),
+    default=60,
+    show_default=True,
+    help="Time for the server to say what it is.",
+)
+@click.option(
+    "--max-line-bytes",
+    metavar="BYTES",
+    type=Whole(1, 1 << 30),
+    default=64 << 20,
+    show_default=True,
+    help="Longest line of either side.",
+)
+@click.option(
+    "--progress-rate",
+    metavar="N",
+    type=Whole(1, 1_000_000),
+    help="Most progress notifications per second and request; more are dropped.",
+)
+@click.option(
+    "--allow-downgrade",
+    is_flag=True,
+    help="Use the fallback that the specification gives for what the client's revision lacks.",
+)
+@click.option(
+    "--allow-reencode",
+    is_flag=True,
+    help="Write audio and resource links in another form for clients that do not know them.",
+)
+@click.option(
+    "--log",
+    metavar="FILE",
+    is_flag=False,
+    flag_value="-",
+    help="Record every frame, one JSON object a line; without =FILE on standard error.",
+)
+@click.option(
+    "--log-level",
+    type=OneOf("err", "warn", "info", "debug"),
+    default="info",
+    show_default=True,
+    help="How much is said on standard error.",
+)
+@click.argument("target", required=False)
+@click.pass_context
+def bridge(ctx: click.Context, /, **options: object) -> int:
+    """Serve one client: dragoman bridge [OPTIONS] -- COMMAND [ARGS]...
+
+    The server is started when the client sends initialize, and ends with the client. Exit code 0 when the client's
+    input ends, 1 when the server stops first, 2 when the command line is wrong.
+    """
+    from dragoman.cli.run import Settings, run_bridge
+
+    command = _upstream_command(ctx.meta["dragoman.command"], options)
+    if options["listen"] != OWN_STREAMS:
+        raise click.UsageError("the value of --listen is not known: this version listens on stdio:. only")
+    if options["name"] == "":
+        raise click.UsageError("the value of --name is empty")
+    profile = _profile(str(options["profile"]))
+    if options["allow_downgrade"]:
+        profile = replace(profile, allow_downgrade=True)
+    if options["allow_reencode"]:
+        profile = replace(profile, allow_reencode=True)
+    if isinstance(options["progress_rate"], int):
+        profile = replace(profile, progress_rate=options["progress_rate"])
+    early = ctx.obj
+    assert isinstance(early, Early)
+    return run_bridge(
+        Settings(
+            command=tuple(command),
+            profile=profile,
+            name=str(options["name"]) if options["name"] is not None else None,
+            discover_timeout=float(str(options["discover_timeout"])),
+            line_limit=int(str(options["max_line_bytes"])),
+            log_level=str(options["log_level"]),
+            frame_log=str(options["log"]) if options["log"] is not None else None,
+        ),
+        early,
+    )
+
+
+def _upstream_command(words: list[str] | None, options: dict[str, object]) -> list[str]:
+    """The command of the server, from behind `--` or from `--upstream`."""
+    upstream, target = options["upstream"], options["target"]
+    if target is not None and _is_url(str(target)):
+        raise click.UsageError("this version reaches servers by a command, not by a URL")
+    if target is not None:
+        raise click.UsageError("a word before -- is neither an option nor a URL; put -- before the command")
+    if words is not None and upstream is not None:
+        raise click.UsageError("give the server once: either --upstream or a command behind --")
+    if words is not None:
+        if not words or not words[0]:
+            raise click.UsageError("the command behind -- is missing")
+        return words
+    if upstream is None:
+        raise click.UsageError("the server is missing: put its command behind --")
+    text = str(upstream)
+    if _is_url(text) or text.partition(":")[0] in ("http-stateless", "http-session", "sse", "unix", "a2a", "acp"):
+        raise click.UsageError(
+            "the value of --upstream is not known: this version reaches servers by stdio:COMMAND only"
+        )
+    try:
+        command = shlex.split(text.removeprefix(STDIO))
+    except ValueError:
+        raise click.UsageError("the value of --upstream has an open quote") from None
+    if not command:
+        raise click.UsageError("the value of --upstream has no command")
+    return command
+
+
+def _is_url(text: str) -> bool:
+    return text.partition("://")[0].lower() in ("http", "https", "ws", "wss", "grpc", "grpcs") and "://" in text
+
+
+def _profile(name: str) -> "Profile":
+    from dragoman.profile import NAMES, named
+
+    found = named(name)
+    if found is not None:
+        return found
+    if not name.endswith(".toml"):
+        raise click.UsageError(f"the value of --profile must be one of {', '.join(NAMES)}, or a .toml file")
+    from dragoman.profile.own import from_toml
+
+    try:
+        return from_toml(Path(name).read_text("utf-8"))
+    except OSError as error:
+        raise click.UsageError(f"the file of --profile cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise click.UsageError(f"the file of --profile is not usable: {error}") from None
+
+
+@cli.command(cls=Plain)
+def profiles() -> None:
+    """List the profiles, and what each of them changes."""
+    from dragoman.profile import NAMES, SUMMARIES
+
+    for name in NAMES:
+        click.echo(f"{name:10} {SUMMARIES[name]}")
+
+
+@cli.command(cls=Plain)
+def demo() -> int:
+    """Watch an older client use a modern server through the bridge."""
+    from dragoman.demo import story
+
+    return story.main(click.echo)
+
+
+@cli.command("demo-server", cls=Plain)
+def demo_server() -> int:
+    """Be the demo's server: a real one of revision 2026-07-28, on stdio."""
+    from dragoman.demo import server
+
+    server.main()
+    return 0
+
+
+def run(words: list[str], early: Early) -> int:
+    """Run the command line; gives the exit code. A wrong one is answered with its cause and the usage (EXIT-04)."""
+    try:
+        code = cli.main(words, prog_name="dragoman", standalone_mode=False, obj=early)
+    except click.UsageError as error:
+        usage = (error.ctx or click.Context(cli, info_name="dragoman")).get_usage()
+        sys.stderr.write(f"dragoman: {error.format_message()}\n{usage}\n")
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        return 1
+    return code if isinstance(code, int) else 0

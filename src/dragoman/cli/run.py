@@ -1,0 +1,87 @@
+"""From settings to a running conversation."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from dragoman.backs.modern import Modern
+from dragoman.cli.early import Early
+from dragoman.core.mediator import Mediator
+from dragoman.exchange.notes import Level
+from dragoman.fronts.handshake import Identity
+from dragoman.fronts.legacy import Legacy
+from dragoman.limits import Limits, Timeouts
+from dragoman.profile import Profile
+from dragoman.runtime.conversation import Conversation, Tap
+from dragoman.runtime.log import CHOICES, Log
+from dragoman.transports.pipes import Overflow
+from dragoman.transports.spawn import Spawned, spawn
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a command line asks for. Times are seconds, sizes bytes."""
+
+    command: tuple[str, ...]
+    profile: Profile
+    name: str | None = None
+    discover_timeout: float = 60.0
+    line_limit: int = 64 << 20
+    log_level: str = "info"
+    frame_log: str | None = None
+
+
+def run_bridge(settings: Settings, early: Early) -> int:
+    """Serve one client on our standard streams; gives the exit code."""
+    limits = replace(
+        Limits(), line=settings.line_limit, timeouts=replace(Timeouts(), discover=settings.discover_timeout)
+    )
+    stderr = Overflow(2, limits.stderr)
+    log = Log(settings.profile.name, CHOICES[settings.log_level], stderr.write)
+    with ExitStack() as open_files:
+        try:
+            tap = _tap(settings.frame_log, stderr, open_files)
+        except OSError as error:
+            log.note(Level.ERR, "log", f"the file of --log cannot be written: {error.strerror}")
+            return 2
+        identity = Identity(settings.name or PurePath(settings.command[0]).stem or settings.profile.name)
+        mediator = Mediator(settings.profile, limits, log)
+        mediator.front = front = Legacy(mediator, settings.profile, limits, log, identity)
+        mediator.back = back = Modern(mediator, limits, log)
+        conversation = Conversation(front, mediator, back, _starter(settings, early), limits, log, stderr, tap)
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(conversation.run(early.data))
+
+
+def _starter(settings: Settings, early: Early) -> Callable[[], Spawned]:
+    def start() -> Spawned:
+        spawned, early.spawned = early.spawned, None
+        error, early.error = early.error, None
+        if error is not None:
+            raise error
+        return spawned or spawn(settings.command)
+
+    return start
+
+
+def _tap(target: str | None, stderr: Overflow, open_files: ExitStack) -> Tap | None:
+    if target is None:
+        return None
+    from dragoman.diagnostics.framelog import FrameLog
+
+    if target == "-":
+        return FrameLog(stderr.write)
+    return FrameLog(open_files.enter_context(open(target, "ab", buffering=0)).write)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if sys.platform == "win32":
+        return None
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

@@ -1,0 +1,261 @@
+"""The meeting point of one front and one back: it routes, counts, and lets others judge.
+
+What it owns: which calls are open (`inflight`), which round of questions a call waits in, and the two plans by which
+bodies are lowered to the revision of the side that they go to. What it leaves to others: may this be asked and is
+that an answer (`questions`), what changes in a body (the plans and the profile's quirks).
+
+A call is *in* from `call` to the one `done` or `failed` that answers it, or to its `cancel`. Whatever comes for a call
+that is not in is dropped here, so nothing can be answered twice (CANC-09).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from msgspec import Raw
+
+from dragoman.core import questions
+from dragoman.core.inflight import NEVER, Inflight
+from dragoman.exchange.caller import Caller
+from dragoman.exchange.events import (
+    Answer,
+    Call,
+    Changed,
+    Filter,
+    Ready,
+    Reason,
+    ServerError,
+)
+from dragoman.exchange.notes import Level, Notes
+from dragoman.exchange.ports import Back, Front
+from dragoman.faults import URL_ELICITATION_REQUIRED, Cause, Fault
+from dragoman.limits import Limits, Patience, patience_of
+from dragoman.profile import Profile
+from dragoman.profile.quirks import apply_quirks
+from dragoman.revisions.capabilities import server_capabilities
+from dragoman.revisions.plan import Loss, Part, Plan, Refusal, lowering
+from dragoman.wire.members import Members, closed, opened, text_of
+
+
+class Mediator:
+    """One conversation. `stop_wanted` asks the runtime to end the server; `stopped` is its answer."""
+
+    def __init__(self, profile: Profile, limits: Limits, notes: Notes) -> None:
+        self.front: Front
+        self.back: Back
+        self.profile = profile
+        self.limits = limits
+        self.notes = notes
+        self.inflight = Inflight(limits)
+        self.stop_wanted = False
+        self.losses: list[Loss] = []
+        self.on_losses: Callable[[str, list[Loss]], None] | None = None
+        self.is_open = False
+        self.is_lost = False
+        self._policy = profile.policy()
+        self._rounds: dict[int, questions.Round] = {}
+        self._caller: Caller | None = None
+        self._refusal: Fault | ServerError | None = None
+        self._up: Plan
+        self._down: Plan
+
+    # ------------------------------------------------------------------ from the client
+
+    def open(self, caller: Caller, now: float) -> None:
+        self._caller = caller
+        self._refusal = None
+        self.back.open(caller, now)
+
+    def abandon(self, now: float) -> None:
+        self._caller = None
+        self.back.close()
+        self.stop_wanted = True
+
+    def call(self, call: Call, now: float) -> None:
+        params = self._up.apply(call.method, Part.PARAMS, call.params, self._policy, self.losses)
+        if isinstance(params, Refusal):
+            self.front.failed(call, _inexpressible(Cause.REQUEST_NOT_EXPRESSIBLE, params), now)
+            return
+        if self.losses:
+            self._report(call.method, "server")
+        self.inflight.enter(call, patience_of(call.method, 1), now)
+        self.back.call(call, now)
+
+    def cancel(self, call: Call, reason: Reason, now: float) -> None:
+        if self.inflight.leave(call):
+            self._rounds.pop(call.key, None)
+            self.back.cancel(call, reason)
+
+    def answered(self, call: Call, answers: dict[str, Answer], now: float) -> None:
+        round_ = self._rounds.pop(call.key, None)
+        if round_ is None or call not in self.inflight:
+            return
+        judged = questions.judge(round_, answers, call.caller, self._up, self._policy, self.losses)
+        self._report(call.method, "server")
+        if isinstance(judged, Fault | ServerError):
+            self._fail(call, judged, now)
+        else:
+            self.back.answered(call, judged, now)
+
+    def watch(self, change: int, wanted: Filter, caller: Caller, now: float) -> None:
+        self.back.watch(change, wanted, now)
+
+    def speaks(self, caller: Caller) -> None:
+        self.back.speaks(caller)
+
+    def left(self, reason: Reason, now: float) -> None:
+        for call in self.inflight:
+            self.cancel(call, reason, now)
+        self.back.unwatch(reason)
+
+    # ------------------------------------------------------------------ from the server
+
+    def ready(self, ready: Ready, now: float) -> None:
+        caller = self._caller
+        if caller is None:
+            return
+        self._up = lowering(caller.revision, ready.revision)
+        self._down = lowering(ready.revision, caller.revision)
+        offered = server_capabilities(ready.capabilities, ready.revision, caller.revision)
+        self.is_open = True
+        self.front.opened(replace(ready, capabilities=self.profile.mask_server(offered)), now)
+
+    def not_ready(self, why: Fault | ServerError, now: float) -> None:
+        if isinstance(why, ServerError):
+            code = None if why.code == URL_ELICITATION_REQUIRED else why.code
+            why = Fault(Cause.DISCOVER_FAILED, text_of(opened(why.error).get("message")), code)
+        self._refusal = why
+        self._caller = None
+        self.back.close()
+        self.stop_wanted = True
+
+    def stopped(self, now: float) -> None:
+        """The runtime has ended the server that it was asked to end (INIT-09)."""
+        refusal, self._refusal = self._refusal, None
+        if refusal is not None:
+            self.front.refused(refusal, now)
+
+    def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
+        self.front.progress(call, progress, total, message, now)
+
+    def asked(self, call: Call, requests: Raw, now: float) -> None:
+        if call not in self.inflight:
+            return
+        round_ = questions.read_round(requests, call.caller, self._down, self._policy, self.limits, self.losses)
+        self._report(call.method)
+        if isinstance(round_, Fault):
+            self._fail(call, round_, now)
+            return
+        for text in round_.notes:
+            self.notes.note(Level.WARN, "input", text)
+        if not round_.questions:
+            self.back.answered(call, dict(round_.ready), now)
+            return
+        self._rounds[call.key] = round_
+        self.inflight.wait_for(call, Patience.INPUT, now)
+        self.front.ask(call, round_.questions, now)
+
+    def next_round(self, call: Call, number: int, now: float) -> None:
+        self.inflight.wait_for(call, patience_of(call.method, number), now)
+
+    def done(self, call: Call, result: Members, now: float) -> None:
+        if not self.inflight.leave(call):
+            return
+        lowered = self._down.apply(call.method, Part.RESULT, result, self._policy, self.losses)
+        if isinstance(lowered, Refusal):
+            self._report(call.method)
+            self.front.failed(call, _inexpressible(Cause.RESULT_NOT_EXPRESSIBLE, lowered), now)
+            return
+        if self.losses:
+            self._report(call.method)
+        if call.method == "tools/list":
+            apply_quirks(self.profile, call.method, lowered, self._quirk)
+        self.front.done(call, lowered, now)
+
+    def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
+        if not self.inflight.leave(call):
+            return
+        self._rounds.pop(call.key, None)
+        if isinstance(why, ServerError):
+            given = opened(why.error)
+            mapped = self._down.error(call.method, given, params=call.params)
+            if mapped is not given:
+                why = replace(why, error=closed(mapped))
+        self.front.failed(call, why, now)
+
+    def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
+        self.front.watching(change, granted, gap)
+
+    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
+        self.front.not_watching(change, why)
+
+    def watched_ended(self) -> None:
+        self.front.watched_ended()
+
+    def changed(self, what: Changed, params: Members | None, now: float) -> None:
+        self.front.changed(what, params)
+
+    def logged(self, level: str, params: Members, now: float) -> None:
+        self.front.logged(level, params)
+
+    def gone(self, why: Fault, now: float) -> None:
+        if self._caller is None:
+            return
+        for call in self.inflight:
+            self.front.withdraw(call, Reason.SERVER_STOPPED)
+            self.inflight.leave(call)
+            self._rounds.pop(call.key, None)
+            self.front.failed(call, why, now)
+        self.is_open, self.is_lost = False, True
+        self.front.server_gone(why, now)
+
+    # ------------------------------------------------------------------ time
+
+    def wake(self) -> float:
+        """The first moment at which `tick` may have something to do."""
+        back = self.back.wake()
+        return min(self.inflight.wake, NEVER if back is None else back)
+
+    def tick(self, now: float) -> None:
+        for call in self.inflight.overdue(now):
+            self._expire(call, now)
+        for call in self.inflight.slow(now):
+            waits = "answers of the client" if call.patience is Patience.INPUT else "the upstream server"
+            elapsed = now - call.started
+            self.notes.note(Level.INFO, "call", f"{call.method} (call {call.key}) waits for {waits}, {elapsed:.0f} s")
+        self.inflight.plan_wake()
+        self.back.tick(now)
+
+    def _expire(self, call: Call, now: float) -> None:
+        limit = self.inflight.limit(call.patience)
+        if call.patience is Patience.INPUT:
+            open_ = len(self._rounds[call.key].questions)
+            fault = Fault(Cause.INPUT_TIMEOUT, f"limit: {limit:g} s, questions: {open_}")
+            self.front.withdraw(call, Reason.NO_ANSWER)
+        else:
+            fault = Fault(Cause.TIMEOUT, f"{call.method}, limit: {limit:g} s")
+        self._fail(call, fault, now, Reason.TIMED_OUT)
+
+    # ------------------------------------------------------------------ odds and ends
+
+    def _fail(self, call: Call, why: Fault | ServerError, now: float, reason: Reason = Reason.CALL_FAILED) -> None:
+        if self.inflight.leave(call):
+            self._rounds.pop(call.key, None)
+            self.back.cancel(call, reason)
+            self.front.withdraw(call, reason)
+            self.front.failed(call, why, now)
+
+    def _report(self, method: str, face: str = "client") -> None:
+        if self.losses and self.on_losses is not None:
+            self.on_losses(face, list(self.losses))
+        for loss in self.losses:
+            text = f"{method}: rule {loss.row} ({loss.kind}) at {loss.place or 'the top'}: {loss.detail}"
+            self.notes.note(Level.INFO, "translate", text)
+        self.losses.clear()
+
+    def _quirk(self, text: str) -> None:
+        self.notes.note(Level.INFO, "quirk", text)
+
+
+def _inexpressible(cause: Cause, refusal: Refusal) -> Fault:
+    extra = (("rule", refusal.row), ("from", refusal.source), ("to", refusal.target))
+    return Fault(cause, refusal.detail, extra=extra)

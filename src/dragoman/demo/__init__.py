@@ -1,0 +1,1 @@
+"""A conversation to watch: an older client, the bridge, and a modern server, all on this machine."""

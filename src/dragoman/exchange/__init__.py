@@ -1,0 +1,1 @@
+"""What crosses the middle: calls, questions, answers, changes, in words of no revision and no transport."""

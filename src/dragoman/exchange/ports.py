@@ -1,0 +1,157 @@
+"""What the four kinds of machine expect of each other.
+
+The events between a front and a back are the methods of these Protocols. They are called, not queued: a step is one
+stack of plain calls that ends with frames in the machines' outboxes, so nothing can come between cause and effect.
+"""
+
+from typing import Protocol
+
+from msgspec import Raw
+
+from dragoman.exchange.caller import Caller
+from dragoman.exchange.events import Answer, Call, Changed, Filter, Question, Ready, Reason, ServerError
+from dragoman.faults import Fault
+from dragoman.wire.members import Members
+
+
+class FromClient(Protocol):
+    """What a front tells the mediator."""
+
+    def open(self, caller: Caller, now: float) -> None:
+        """The client wants to begin. Answered by `Front.opened` or `Front.refused`."""
+        ...
+
+    def abandon(self, now: float) -> None:
+        """The client no longer wants what it began with `open`."""
+        ...
+
+    def call(self, call: Call, now: float) -> None:
+        """Answered by `Front.done` or `Front.failed`, exactly once, unless it is cancelled first."""
+        ...
+
+    def cancel(self, call: Call, reason: Reason, now: float) -> None:
+        """Nothing about the call comes back any more."""
+        ...
+
+    def answered(self, call: Call, answers: dict[str, Answer], now: float) -> None:
+        """All questions of a round have their answer."""
+        ...
+
+    def watch(self, change: int, wanted: Filter, caller: Caller, now: float) -> None:
+        """Hear of other changes from now on. Answered by `Front.watching` or `Front.not_watching` with `change`.
+
+        The first wish is number 0 and is answered by nothing but what is heard.
+        """
+        ...
+
+    def speaks(self, caller: Caller) -> None:
+        """What the client says of itself changed (its log level): true from the next request on."""
+        ...
+
+    def left(self, reason: Reason, now: float) -> None:
+        """The client is gone."""
+        ...
+
+
+class Front(Protocol):
+    """What the mediator tells a front."""
+
+    def opened(self, ready: Ready, now: float) -> None: ...
+
+    def refused(self, why: Fault | ServerError, now: float) -> None: ...
+
+    def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None: ...
+
+    def ask(self, call: Call, questions: list[Question], now: float) -> None:
+        """Put a whole round to the client; `FromClient.answered` follows when every question has its answer."""
+        ...
+
+    def withdraw(self, call: Call, reason: Reason) -> None:
+        """The questions of this call need no answer any more."""
+        ...
+
+    def done(self, call: Call, result: Members, now: float) -> None: ...
+
+    def failed(self, call: Call, why: Fault | ServerError, now: float) -> None: ...
+
+    def watching(self, change: int | None, granted: Filter, gap: bool) -> None:
+        """Changes are heard of. `gap` tells that some may have been missed."""
+        ...
+
+    def not_watching(self, change: int, why: Fault | ServerError) -> None: ...
+
+    def watched_ended(self) -> None:
+        """No change will be heard of any more, unless the client asks again."""
+        ...
+
+    def changed(self, what: Changed, params: Members | None) -> None: ...
+
+    def logged(self, level: str, params: Members) -> None: ...
+
+    def server_gone(self, why: Fault, now: float) -> None:
+        """Every call that is still open has been failed before this."""
+        ...
+
+
+class FromServer(Protocol):
+    """What a back tells the mediator."""
+
+    def ready(self, ready: Ready, now: float) -> None: ...
+
+    def not_ready(self, why: Fault | ServerError, now: float) -> None: ...
+
+    def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None: ...
+
+    def asked(self, call: Call, requests: Raw, now: float) -> None:
+        """The server wants input before it goes on; `requests` is the object of its input requests."""
+        ...
+
+    def next_round(self, call: Call, number: int, now: float) -> None:
+        """The call went to the server again."""
+        ...
+
+    def done(self, call: Call, result: Members, now: float) -> None: ...
+
+    def failed(self, call: Call, why: Fault | ServerError, now: float) -> None: ...
+
+    def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None: ...
+
+    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None: ...
+
+    def watched_ended(self) -> None: ...
+
+    def changed(self, what: Changed, params: Members | None, now: float) -> None: ...
+
+    def logged(self, level: str, params: Members, now: float) -> None: ...
+
+    def gone(self, why: Fault, now: float) -> None:
+        """The server is lost for good; the mediator fails what is open."""
+        ...
+
+
+class Back(Protocol):
+    """What the mediator tells a back."""
+
+    def open(self, caller: Caller, now: float) -> None:
+        """Answered by `FromServer.ready` or `FromServer.not_ready`."""
+        ...
+
+    def close(self) -> None:
+        """Forget the server; what is in flight is not answered any more."""
+        ...
+
+    def speaks(self, caller: Caller) -> None: ...
+
+    def call(self, call: Call, now: float) -> None: ...
+
+    def cancel(self, call: Call, reason: Reason) -> None: ...
+
+    def answered(self, call: Call, answers: Members, now: float) -> None: ...
+
+    def watch(self, change: int, wanted: Filter, now: float) -> None: ...
+
+    def unwatch(self, reason: Reason) -> None: ...
+
+    def wake(self) -> float | None: ...
+
+    def tick(self, now: float) -> None: ...

@@ -1,0 +1,162 @@
+"""What can go wrong, as a table: each cause with its code and its one sentence.
+
+The sentences are read by users and by models who see nothing else, so each says what happened, on which side, and what
+to do next (ERR-04). They carry no URL, no secret and no output of the child (ERR-03, ERR-06). `Fault.error` is the only
+maker of error objects.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from msgspec import Raw
+
+from dragoman.wire.members import raw
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+URL_ELICITATION_REQUIRED = -32042
+HEADER_MISMATCH = -32020
+MISSING_CAPABILITY = -32021
+UNSUPPORTED_VERSION = -32022
+
+
+class Cause(StrEnum):
+    """Names of `data.cause`, as the rules spell them (decisions T18)."""
+
+    RPC = "rpc"
+    CANCELED = "canceled"
+    TIMEOUT = "timeout"
+    CLOSED = "closed"
+    TRANSPORT_FAILED = "transport_failed"
+    INVALID_RESPONSE = "invalid_response"
+    TOO_MANY_ROUNDS = "too_many_rounds"
+    OUT_OF_MEMORY = "out_of_memory"
+    UNDECLARED_INPUT_REQUEST = "undeclared_input_request"
+    HOOK_FAILED = "hook_failed"
+    NOT_CONNECTED = "not_connected"
+    TASK_CANCELLED = "task_cancelled"
+    INVALID_REQUEST = "invalid_request"
+    INVALID_META = "invalid_meta"
+    SPAWN_FAILED = "spawn_failed"
+    CONNECT_FAILED = "connect_failed"
+    DISCOVER_FAILED = "discover_failed"
+    UPSTREAM_EXITED = "upstream_exited"
+    NOT_INITIALIZED = "not_initialized"
+    ALREADY_INITIALIZED = "already_initialized"
+    TOO_MANY_REQUESTS = "too_many_requests"
+    DUPLICATE_ID = "duplicate_id"
+    LINE_TOO_LONG = "line_too_long"
+    TOO_DEEP = "too_deep"
+    PARSE_ERROR = "parse_error"
+    INVALID_REQUEST_SHAPE = "invalid_request_shape"
+    METHOD_NOT_FOUND = "method_not_found"
+    INVALID_PARAMS = "invalid_params"
+    INVALID_INPUT_REQUEST = "invalid_input_request"
+    TOO_MANY_INPUT_REQUESTS = "too_many_input_requests"
+    INPUT_TIMEOUT = "input_timeout"
+    INVALID_CLIENT_ANSWER = "invalid_client_answer"
+    INEXPRESSIBLE_INPUT_REQUEST = "inexpressible_input_request"
+    REQUEST_NOT_EXPRESSIBLE = "request_not_expressible"
+    RESULT_NOT_EXPRESSIBLE = "result_not_expressible"
+    INTERNAL = "internal"
+
+
+LOG = "The bridge's log has more."
+
+TABLE: dict[Cause, tuple[int, str]] = {
+    Cause.RPC: (INTERNAL_ERROR, f"The upstream server answered with an error that the bridge could not keep. {LOG}"),
+    Cause.CANCELED: (INTERNAL_ERROR, "The client cancelled this request."),
+    Cause.TIMEOUT: (INTERNAL_ERROR, f"The upstream server did not answer this request in time. {LOG}"),
+    Cause.CLOSED: (INTERNAL_ERROR, f"The upstream server closed its connection and has stopped. {LOG}"),
+    Cause.TRANSPORT_FAILED: (INTERNAL_ERROR, f"The connection to the upstream server failed. {LOG}"),
+    Cause.INVALID_RESPONSE: (INTERNAL_ERROR, f"The upstream server sent something that is no valid answer. {LOG}"),
+    Cause.TOO_MANY_ROUNDS: (
+        INTERNAL_ERROR,
+        f"The upstream server kept asking for input and never finished; the bridge gave up. {LOG}",
+    ),
+    Cause.OUT_OF_MEMORY: (INTERNAL_ERROR, "The bridge has too little memory for this request."),
+    Cause.UNDECLARED_INPUT_REQUEST: (
+        INTERNAL_ERROR,
+        "The upstream server asked for a kind of input that this client did not declare.",
+    ),
+    Cause.HOOK_FAILED: (INTERNAL_ERROR, "The bridge cannot provide the input that the upstream server asked for."),
+    Cause.NOT_CONNECTED: (INTERNAL_ERROR, f"The bridge has no connection to the upstream server. {LOG}"),
+    Cause.TASK_CANCELLED: (INTERNAL_ERROR, "The upstream server cancelled the task of this request."),
+    Cause.INVALID_REQUEST: (INVALID_PARAMS, "The params of this request cannot be sent to the upstream server."),
+    Cause.INVALID_META: (
+        INVALID_PARAMS,
+        "A _meta key of this request cannot be sent to the upstream server; this is a fault of the bridge.",
+    ),
+    Cause.SPAWN_FAILED: (
+        INTERNAL_ERROR,
+        f"The upstream server cannot be started. Check its command in the configuration. {LOG}",
+    ),
+    Cause.CONNECT_FAILED: (
+        INTERNAL_ERROR,
+        f"The upstream URL cannot be used. Check the URL, the proxy variables and the CA certificates. {LOG}",
+    ),
+    Cause.DISCOVER_FAILED: (
+        INTERNAL_ERROR,
+        "The upstream server gave no usable answer to server/discover: it does not speak revision 2026-07-28, or it "
+        f"does not respond. A server of an older revision needs no bridge for this client. {LOG}",
+    ),
+    Cause.UPSTREAM_EXITED: (INTERNAL_ERROR, f"The process of the upstream server has stopped. {LOG}"),
+    Cause.NOT_INITIALIZED: (INVALID_REQUEST, "This connection is not initialized yet. Send initialize first."),
+    Cause.ALREADY_INITIALIZED: (INVALID_REQUEST, "initialize was already sent on this connection."),
+    Cause.TOO_MANY_REQUESTS: (
+        INTERNAL_ERROR,
+        "Too many requests are in flight on this connection. Wait for an answer and send it again.",
+    ),
+    Cause.DUPLICATE_ID: (INVALID_REQUEST, "Another request with this id is still in flight on this connection."),
+    Cause.LINE_TOO_LONG: (INVALID_REQUEST, "The message is longer than the line limit of the bridge."),
+    Cause.TOO_DEEP: (INVALID_REQUEST, "The message is nested deeper than the limit of the bridge."),
+    Cause.PARSE_ERROR: (PARSE_ERROR, "The message is not valid JSON in UTF-8."),
+    Cause.INVALID_REQUEST_SHAPE: (INVALID_REQUEST, "The message is no valid JSON-RPC 2.0 request."),
+    Cause.METHOD_NOT_FOUND: (METHOD_NOT_FOUND, "The server does not have this method."),
+    Cause.INVALID_PARAMS: (INVALID_PARAMS, "The params of this request are not valid."),
+    Cause.INVALID_INPUT_REQUEST: (INTERNAL_ERROR, f"The upstream server asked for input in an invalid way. {LOG}"),
+    Cause.TOO_MANY_INPUT_REQUESTS: (
+        INTERNAL_ERROR,
+        "The upstream server asked for more inputs at one time than the bridge allows.",
+    ),
+    Cause.INPUT_TIMEOUT: (INTERNAL_ERROR, "The client did not answer the upstream server's questions in time."),
+    Cause.INVALID_CLIENT_ANSWER: (
+        INTERNAL_ERROR,
+        "The client sent an invalid answer to an input request of the upstream server.",
+    ),
+    Cause.INEXPRESSIBLE_INPUT_REQUEST: (
+        METHOD_NOT_FOUND,
+        "The upstream server asked for a kind of input that the client's revision of the protocol does not have.",
+    ),
+    Cause.REQUEST_NOT_EXPRESSIBLE: (
+        METHOD_NOT_FOUND,
+        "This request has a part that the upstream server's revision of the protocol does not have.",
+    ),
+    Cause.RESULT_NOT_EXPRESSIBLE: (
+        METHOD_NOT_FOUND,
+        "The request was carried out, but its result has a part that the client's revision of the protocol does not "
+        "have. Do not send it again for that reason; data.rule names the part.",
+    ),
+    Cause.INTERNAL: (INTERNAL_ERROR, f"The bridge has a fault of its own and stops. {LOG}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something the bridge reports itself. `code` overrides the table's (ERR-10), `extra` adds members to `data`."""
+
+    cause: Cause
+    detail: str | None = None
+    code: int | None = None
+    extra: tuple[tuple[str, str], ...] = ()
+
+    def error(self) -> Raw:
+        """The error object: code, message, `data.cause`, and `data.detail` where there is one (ERR-01, ERR-02)."""
+        code, message = TABLE[self.cause]
+        data = {"cause": self.cause.value, **dict(self.extra)}
+        if self.detail is not None:
+            data["detail"] = self.detail
+        return raw({"code": self.code or code, "message": message, "data": data})

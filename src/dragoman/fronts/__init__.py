@@ -1,0 +1,1 @@
+"""Our faces toward clients: one front for each era."""

@@ -1,0 +1,595 @@
+"""The handshake front: to its client it is a server of an older revision.
+
+* Four states (LIFE-01); what a request gets in each is the table `ON_REQUEST`. Only `initialize` starts anything.
+* Requests that came in the same read as `initialize` wait for its outcome; later ones are refused until it is known
+  (INIT-08, LIFE-13). Notifications never get an answer.
+* A request is known by its id, type and value; a second one with an id in flight is refused (decisions T15).
+* Nothing is written for a request after its answer, and nothing at all for one that was cancelled (CANC-03, PROG-07).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from dragoman.exchange.caller import LEVELS, Caller
+from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
+from dragoman.exchange.notes import Level, Notes
+from dragoman.exchange.ports import FromClient
+from dragoman.faults import INVALID_PARAMS, Cause, Fault
+from dragoman.fronts.asking import Asking
+from dragoman.fronts.handshake import Identity, initialize_result, read_initialize
+from dragoman.fronts.lost_state import lost_state
+from dragoman.fronts.subscriptions import Change, Subscriptions
+from dragoman.limits import Limits
+from dragoman.profile import Profile
+from dragoman.revisions import Trait
+from dragoman.revisions.methods import FORWARDED
+from dragoman.wire import frame as wire
+from dragoman.wire.frame import Batch, Broken, Flaw, Frame, id_key, is_id
+from dragoman.wire.lines import Overlong
+from dragoman.wire.members import EMPTY, Members, encoded, first_byte, is_object, is_true, object_in, text_of
+
+MODERN_MARK = "io.modelcontextprotocol/protocolVersion"
+CHANGED_NOTICE = {
+    Changed.TOOLS: "notifications/tools/list_changed",
+    Changed.PROMPTS: "notifications/prompts/list_changed",
+    Changed.RESOURCES: "notifications/resources/list_changed",
+    Changed.RESOURCE: "notifications/resources/updated",
+}
+FLAWS = {
+    Flaw.NOT_JSON: Cause.PARSE_ERROR,
+    Flaw.NOT_UTF8: Cause.PARSE_ERROR,
+    Flaw.TOO_LONG: Cause.LINE_TOO_LONG,
+    Flaw.TOO_DEEP: Cause.TOO_DEEP,
+    Flaw.NOT_A_MESSAGE: Cause.INVALID_REQUEST_SHAPE,
+}
+
+_members = msgspec.json.Decoder(dict[str, Raw]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class State(Enum):
+    AWAITING_INITIALIZE = "awaiting initialize"
+    INITIALIZING = "initializing"
+    READY = "ready"
+    SERVER_GONE = "closing: the server is gone"
+    CLIENT_LEFT = "closing: the client left"
+
+
+class Kind(Enum):
+    INITIALIZE = "initialize"
+    FORWARD = "forward"
+    SUBSCRIBE = "subscribe"
+    UNKNOWN = "unknown"
+
+
+class Action(Enum):
+    OPEN = "open"
+    FORWARD = "forward"
+    CHANGE = "change"
+    HOLD = "hold"
+    REFUSE_TWICE = "refuse twice"
+    REFUSE_UNOPENED = "refuse unopened"
+    REFUSE_UNKNOWN = "refuse unknown"
+    REFUSE_GONE = "refuse gone"
+    IGNORE = "ignore"
+
+
+ON_REQUEST: Mapping[State, Mapping[Kind, Action]] = {
+    State.AWAITING_INITIALIZE: {
+        Kind.INITIALIZE: Action.OPEN,
+        Kind.FORWARD: Action.REFUSE_UNOPENED,
+        Kind.SUBSCRIBE: Action.REFUSE_UNOPENED,
+        Kind.UNKNOWN: Action.REFUSE_UNOPENED,
+    },
+    State.INITIALIZING: {
+        Kind.INITIALIZE: Action.REFUSE_TWICE,
+        Kind.FORWARD: Action.HOLD,
+        Kind.SUBSCRIBE: Action.HOLD,
+        Kind.UNKNOWN: Action.HOLD,
+    },
+    State.READY: {
+        Kind.INITIALIZE: Action.REFUSE_TWICE,
+        Kind.FORWARD: Action.FORWARD,
+        Kind.SUBSCRIBE: Action.CHANGE,
+        Kind.UNKNOWN: Action.REFUSE_UNKNOWN,
+    },
+    State.SERVER_GONE: dict.fromkeys(Kind, Action.REFUSE_GONE),
+    State.CLIENT_LEFT: dict.fromkeys(Kind, Action.IGNORE),
+}
+
+
+class Waiting(Call):
+    """A call with what only this front needs to answer it."""
+
+    __slots__ = ("count", "id", "last", "second", "token")
+
+    def __init__(
+        self,
+        key: int,
+        method: str,
+        params: Members,
+        caller: Caller,
+        meta: Members | None,
+        id: bytes,
+        token: bytes | None,
+    ) -> None:
+        super().__init__(key, method, params, caller, meta, token is not None)
+        self.id = id
+        self.token = token
+        self.last = float("-inf")
+        self.second = 0.0
+        self.count = 0
+
+
+class _Opening:
+    """The `initialize` in flight."""
+
+    __slots__ = ("id",)
+
+    def __init__(self, id: bytes) -> None:
+        self.id = id
+
+
+class Legacy:
+    """`out` takes the frames for the client, each without a line end; the runtime empties it."""
+
+    def __init__(self, middle: FromClient, profile: Profile, limits: Limits, notes: Notes, identity: Identity) -> None:
+        self.middle = middle
+        self.profile = profile
+        self.limits = limits
+        self.notes = notes
+        self.identity = identity
+        self.out: list[bytes] = []
+        self.state = State.AWAITING_INITIALIZE
+        self.asking = Asking(profile.request_id_prefix, self.out)
+        self.subscriptions = Subscriptions(Filter(), may_subscribe=False)
+        self.level: str | None = None
+        self.gone = Fault(Cause.UPSTREAM_EXITED)
+        self._caller: Caller | None = None
+        self._flight: dict[bytes, Waiting | Change | _Opening] = {}
+        self._held: list[tuple[Frame, bytes]] = []
+        self._holding = False
+        self._keys = 0
+
+    # ------------------------------------------------------------------ from the client
+
+    def receive(self, lines: "list[bytes | Overlong]", now: float) -> None:
+        """Take the lines of one read."""
+        for data in lines:
+            frame = wire.parse(data, self.limits.depth)
+            if type(frame) is Frame:
+                assert isinstance(data, bytes)
+                self._frame(data, frame, now)
+            elif type(frame) is Broken:
+                self._broken(frame, now)
+            else:
+                assert type(frame) is Batch
+                self._batch(frame, now)
+        self._holding = False
+
+    def end(self, now: float) -> None:
+        """The client's input has ended: nothing is answered any more (CANC-08, LIFE-19)."""
+        self.leave(Reason.CLIENT_LEFT, now)
+
+    def leave(self, reason: Reason, now: float) -> None:
+        if self.state is State.CLIENT_LEFT:
+            return
+        self.state = State.CLIENT_LEFT
+        for waiting in list(self._flight.values()):
+            if isinstance(waiting, Waiting):
+                self.asking.withdraw(waiting, reason)
+                self.asking.finish(waiting)
+        self._flight.clear()
+        self._held = []
+        self.middle.left(reason, now)
+
+    def _frame(self, data: bytes, frame: Frame, now: float) -> None:
+        if wire.is_repeated(data, frame) or frame.jsonrpc != "2.0":
+            self._misshapen(frame)
+        elif frame.method is UNSET:
+            self._response(frame, now)
+        elif frame.id is UNSET:
+            self._notice(frame.method, frame.params, now)
+        else:
+            id = bytes(frame.id)
+            if is_id(id):
+                self._request(frame, id, now)
+            else:
+                self._fail(None, Fault(Cause.INVALID_REQUEST_SHAPE))
+
+    def _batch(self, batch: Batch, now: float) -> None:
+        caller = self._caller
+        if (
+            self.state is not State.READY
+            or caller is None
+            or not caller.revision.has(Trait.BATCHES)
+            or not batch.entries
+        ):
+            self._fail(None, Fault(Cause.INVALID_REQUEST_SHAPE))
+            return
+        for entry in batch.entries:
+            data = bytes(entry)
+            frame = wire.parse(data)
+            if type(frame) is Frame and frame.method != "initialize":
+                self._frame(data, frame, now)
+            else:
+                found = frame.id if isinstance(frame, Frame | Broken) and frame.id is not UNSET else None
+                id = bytes(found) if found is not None and is_id(bytes(found)) else None
+                self._fail(id, Fault(Cause.INVALID_REQUEST_SHAPE))
+
+    def _request(self, frame: Frame, id: bytes, now: float) -> None:
+        method = frame.method
+        assert method is not UNSET
+        if method in FORWARDED:
+            if self.state is State.READY:  # what the table says too, on the path that must be short
+                if self._admits(id):
+                    self._forward(frame, id, now)
+                return
+            kind = Kind.FORWARD
+        elif method == "ping":
+            self._answer(id, EMPTY)
+            return
+        elif method == "logging/setLevel":
+            self._set_level(frame, id)
+            return
+        elif method == "server/discover":
+            self._fail(id, Fault(Cause.METHOD_NOT_FOUND))
+            return
+        elif method == "initialize":
+            kind = Kind.INITIALIZE
+        elif method in ("resources/subscribe", "resources/unsubscribe"):
+            kind = Kind.SUBSCRIBE
+        else:
+            kind = Kind.UNKNOWN
+        action = ON_REQUEST[self.state][kind]
+        if action is Action.FORWARD:
+            if self._admits(id):
+                self._forward(frame, id, now)
+        elif action is Action.OPEN:
+            if self._admits(id):
+                self._open(frame, id, now)
+        elif action is Action.CHANGE:
+            if self._admits(id):
+                self._change(frame, id, now)
+        elif action is Action.HOLD and self._holding:
+            self._held.append((frame, id))
+        elif action in (Action.HOLD, Action.REFUSE_UNOPENED):
+            self._fail(id, Fault(Cause.METHOD_NOT_FOUND if _is_modern(frame) else Cause.NOT_INITIALIZED))
+        elif action is Action.REFUSE_TWICE:
+            self._fail(id, Fault(Cause.ALREADY_INITIALIZED))
+        elif action is Action.REFUSE_UNKNOWN:
+            self._fail(id, Fault(Cause.METHOD_NOT_FOUND))
+        elif action is Action.REFUSE_GONE:
+            self._fail(id, self.gone)
+
+    def _admits(self, id: bytes) -> bool:
+        """Whether one more request may be in flight; it is refused at once otherwise (FLIGHT-02, T15)."""
+        if (id if b"\\" not in id else id_key(id)) in self._flight:
+            self._fail(id, Fault(Cause.DUPLICATE_ID))
+        elif len(self._flight) >= self.limits.in_flight:
+            self._fail(id, Fault(Cause.TOO_MANY_REQUESTS))
+        else:
+            return True
+        return False
+
+    def _forward(self, frame: Frame, id: bytes, now: float) -> None:
+        caller = self._caller
+        assert caller is not None
+        assert frame.method is not UNSET
+        given = frame.params
+        params: Members = _members(given) if given is not UNSET and is_object(given) else {}
+        meta: Members | None = None
+        token: bytes | None = None
+        carried = params.pop("_meta", None)
+        if carried is not None and is_object(carried):
+            meta = _members(carried)
+            given_token = meta.pop("progressToken", None)
+            if given_token is not None and first_byte(given_token) not in b"{[n":
+                token = bytes(given_token)
+            if meta:
+                passes = self.profile.passthrough.passes
+                meta = {name: value for name, value in meta.items() if passes(name)}
+        self._keys += 1
+        call = Waiting(self._keys, frame.method, params, caller, meta, id, token)
+        self._flight[id if b"\\" not in id else id_key(id)] = call
+        self.middle.call(call, now)
+
+    def _open(self, frame: Frame, id: bytes, now: float) -> None:
+        caller = read_initialize(frame.params if frame.params is not UNSET else None, self.profile, self.level)
+        if caller is None:
+            self._fail(id, Fault(Cause.INVALID_PARAMS))
+            return
+        self.state = State.INITIALIZING
+        self._caller = caller
+        self._flight[id_key(id)] = _Opening(id)
+        self._held = []
+        self._holding = True
+        self.middle.open(caller, now)
+
+    def _change(self, frame: Frame, id: bytes, now: float) -> None:
+        subscriptions = self.subscriptions
+        if not subscriptions.may_subscribe or not subscriptions.started:
+            self._fail(id, Fault(Cause.METHOD_NOT_FOUND))
+            return
+        uri = text_of((object_in(frame.params if frame.params is not UNSET else None) or {}).get("uri"))
+        if uri is None:
+            self._fail(id, Fault(Cause.INVALID_PARAMS))
+            return
+        self._keys += 1
+        change = Change(self._keys, id, uri, frame.method == "resources/subscribe")
+        self._flight[id_key(id)] = change
+        subscriptions.add(change)
+        self._run_changes(now)
+
+    def _run_changes(self, now: float) -> None:
+        while (turn := self.subscriptions.next()) is not None:
+            change, wanted = turn
+            if wanted is None:
+                self._changed_to(change, EMPTY)
+            else:
+                assert self._caller is not None
+                self.middle.watch(change.key, wanted, self._caller, now)
+
+    def _set_level(self, frame: Frame, id: bytes) -> None:
+        level = text_of((object_in(frame.params if frame.params is not UNSET else None) or {}).get("level"))
+        if level not in LEVELS:
+            self._fail(id, Fault(Cause.INVALID_PARAMS))
+            return
+        self.level = level
+        if self._caller is not None:
+            self._caller = replace(self._caller, level=level)
+            if self.state in (State.READY, State.INITIALIZING):
+                self.middle.speaks(self._caller)
+        self._answer(id, EMPTY)
+
+    def _notice(self, method: str, params: object, now: float) -> None:
+        if method == "notifications/cancelled":
+            self._cancel(params, now)
+        elif method == "notifications/initialized" and self.state is State.READY:
+            subscriptions = self.subscriptions
+            if subscriptions.opens_a_stream and not subscriptions.started:
+                subscriptions.started = True
+                assert self._caller is not None
+                self.middle.watch(0, subscriptions.filter(()), self._caller, now)
+        elif self.notes.debugs:
+            self.notes.note(Level.DEBUG, "client", f"{method} needs nothing and was ignored")
+
+    def _cancel(self, params: object, now: float) -> None:
+        given = object_in(params) if isinstance(params, Raw) else None
+        id = (given or {}).get("requestId")
+        if id is None:
+            return
+        key = id_key(bytes(id))
+        if self._held:
+            self._held = [(frame, held) for frame, held in self._held if id_key(held) != key]
+        waiting = self._flight.pop(key, None)
+        if isinstance(waiting, Waiting):
+            self.asking.withdraw(waiting, Reason.CLIENT_CANCELLED)
+            self.middle.cancel(waiting, Reason.CLIENT_CANCELLED, now)
+            self.asking.finish(waiting)
+        elif isinstance(waiting, Change):
+            self.subscriptions.drop(waiting.id)
+        elif isinstance(waiting, _Opening):
+            self.state = State.AWAITING_INITIALIZE
+            self.middle.abandon(now)
+            self._replay(now)
+
+    def _response(self, frame: Frame, now: float) -> None:
+        if frame.result is UNSET and frame.error is UNSET:
+            self._misshapen(frame)
+            return
+        answer = Answered(frame.result) if frame.result is not UNSET else Erred(_error_of(frame))
+        self._take(bytes(frame.id) if frame.id is not UNSET else b"null", answer, now)
+
+    def _take(self, id: bytes, answer: Answered | Erred, now: float) -> None:
+        try:
+            complete = self.asking.take(id_key(id), answer)
+        except KeyError:
+            if self.notes.debugs:
+                self.notes.note(Level.DEBUG, "client", "an answer to no open question was dropped")
+            return
+        if isinstance(answer, Erred) and answer.error is not None:
+            self.notes.note(Level.INFO, "input", "the client answered a question with an error")
+        if complete is not None:
+            self.middle.answered(*complete, now)
+
+    def _misshapen(self, frame: Frame) -> None:
+        """An object that is no message: refused under its id, or quietly when it answers a question of ours."""
+        id = bytes(frame.id) if frame.id is not UNSET else None
+        if frame.method is UNSET and id is not None and self.asking.is_ours(id):
+            self._take(id, Erred(None), 0.0)
+        else:
+            self._fail(id if id is not None and is_id(id) else None, Fault(Cause.INVALID_REQUEST_SHAPE))
+
+    def _broken(self, broken: Broken, now: float) -> None:
+        if broken.id is not None and self.asking.is_ours(broken.id):
+            self._take(broken.id, Erred(None), now)
+            return
+        detail = None
+        if broken.flaw is Flaw.TOO_LONG:
+            detail = f"limit: {self.limits.line} bytes"
+        elif broken.flaw is Flaw.TOO_DEEP:
+            detail = f"limit: {self.limits.depth} levels"
+        self._fail(None if broken.answers else broken.id, Fault(FLAWS[broken.flaw], detail))
+
+    # ------------------------------------------------------------------ from the mediator
+
+    def opened(self, ready: Ready, now: float) -> None:
+        caller = self._caller
+        opening = self._take_opening()
+        if caller is None or opening is None:
+            return
+        self.state = State.READY
+        self.subscriptions = _promised(ready)
+        self._answer(opening.id, initialize_result(ready, caller, self.identity))
+        self._replay(now)
+
+    def refused(self, why: Fault | ServerError, now: float) -> None:
+        opening = self._take_opening()
+        self.state = State.AWAITING_INITIALIZE
+        self._caller = None
+        if opening is not None:
+            self._fail(opening.id, why)
+        self._replay(now)
+
+    def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
+        assert isinstance(call, Waiting)
+        token = call.token
+        if token is None:
+            return
+        try:
+            value = float(bytes(progress))
+        except ValueError:
+            return
+        if value <= call.last:  # a new round may begin again below (H-03)
+            return
+        rate = self.profile.progress_rate
+        if rate is not None:
+            if now - call.second >= 1.0:
+                call.second, call.count = now, 0
+            call.count += 1
+            if call.count > rate:
+                return
+        call.last = value
+        pieces: list[bytes | Raw] = [
+            b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":', token,
+            b',"progress":', progress,
+        ]  # fmt: skip
+        if total is not None:
+            pieces += (b',"total":', total)
+        if message is not None:
+            pieces += (b',"message":', message)
+        pieces.append(b"}}")
+        self.out.append(b"".join(pieces))
+
+    def ask(self, call: Call, questions: list[Question], now: float) -> None:
+        self.asking.ask(call, questions)
+
+    def withdraw(self, call: Call, reason: Reason) -> None:
+        self.asking.withdraw(call, reason)
+
+    def done(self, call: Call, result: Members, now: float) -> None:
+        assert isinstance(call, Waiting)
+        id = call.id
+        if self._flight.pop(id if b"\\" not in id else id_key(id), None) is None:
+            return
+        self.asking.finish(call)
+        self.out.append(b"".join((b'{"jsonrpc":"2.0","id":', id, b',"result":', _encode(result), b"}")))
+
+    def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
+        assert isinstance(call, Waiting)
+        if self._flight.pop(id_key(call.id), None) is None:
+            return
+        self.asking.finish(call)
+        if isinstance(why, ServerError) and why.lost_state_after is not None and why.code == INVALID_PARAMS:
+            self.out.append(lost_state(call.id, call.method, why.error))
+        else:
+            self._fail(call.id, why)
+
+    def watching(self, change: int | None, granted: Filter, gap: bool) -> None:
+        subscriptions = self.subscriptions
+        running = subscriptions.running
+        if running is not None and change == running.key:
+            subscriptions.succeed()
+            if running.adds and running.uri not in granted.uris:
+                subscriptions.uris = tuple(uri for uri in subscriptions.uris if uri != running.uri)
+                self._changed_to(running, Fault(Cause.INVALID_PARAMS, "the server does not watch this resource"))
+            else:
+                self._changed_to(running, EMPTY)
+        if gap:
+            self._tell_all()
+        self._run_changes(0.0)
+
+    def not_watching(self, change: int, why: Fault | ServerError) -> None:
+        running = self.subscriptions.running
+        if running is not None and change == running.key:
+            self.subscriptions.fail()
+            self._changed_to(running, why)
+            self._run_changes(0.0)
+
+    def watched_ended(self) -> None:
+        pass  # a later resources/subscribe may open a stream again (LOSS-04)
+
+    def changed(self, what: Changed, params: Members | None) -> None:
+        self.out.append(wire.notice(CHANGED_NOTICE[what], encoded(params) if params else None))
+
+    def logged(self, level: str, params: Members) -> None:
+        if self.level is None or LEVELS.index(level) < LEVELS.index(self.level):
+            return
+        kept = {name: params[name] for name in ("level", "logger", "data") if name in params}
+        self.out.append(wire.notice("notifications/message", encoded(kept)))
+
+    def server_gone(self, why: Fault, now: float) -> None:
+        self.state = State.SERVER_GONE
+        self.gone = why
+        for waiting in list(self._flight.values()):
+            if isinstance(waiting, Change):
+                self._fail(waiting.id, why)
+        self._flight.clear()
+
+    # ------------------------------------------------------------------ writing
+
+    def _answer(self, id: bytes, result: bytes | Raw) -> None:
+        self.out.append(wire.reply(id, result))
+
+    def _fail(self, id: bytes | None, why: Fault | ServerError) -> None:
+        self.out.append(wire.failure(id, why.error() if isinstance(why, Fault) else why.error))
+
+    def _changed_to(self, change: Change, outcome: Raw | Fault | ServerError) -> None:
+        if self._flight.pop(id_key(change.id), None) is None:
+            return
+        if isinstance(outcome, Raw):
+            self._answer(change.id, outcome)
+        else:
+            self._fail(change.id, outcome)
+
+    def _tell_all(self) -> None:
+        """Whatever may have changed unseen is told as changed (GAP-01)."""
+        lists, uris = self.subscriptions.lists, self.subscriptions.uris
+        for promised, what in (
+            (lists.tools, Changed.TOOLS),
+            (lists.prompts, Changed.PROMPTS),
+            (lists.resources, Changed.RESOURCES),
+        ):
+            if promised:
+                self.changed(what, None)
+        for uri in uris:
+            self.out.append(wire.notice(CHANGED_NOTICE[Changed.RESOURCE], encoded({"uri": uri})))
+
+    def _take_opening(self) -> _Opening | None:
+        for key, waiting in self._flight.items():
+            if isinstance(waiting, _Opening):
+                del self._flight[key]
+                return waiting
+        return None
+
+    def _replay(self, now: float) -> None:
+        held, self._held = self._held, []
+        for frame, id in held:
+            self._request(frame, id, now)
+
+
+def _is_modern(frame: Frame) -> bool:
+    params = object_in(frame.params) if frame.params is not UNSET else None
+    return MODERN_MARK in (object_in((params or {}).get("_meta")) or {})
+
+
+def _error_of(frame: Frame) -> Raw | None:
+    """The error object of a response, if it has the shape of one."""
+    error = object_in(frame.error) if frame.error is not UNSET else None
+    if error is None or text_of(error.get("message")) is None:
+        return None
+    code = bytes(error.get("code") or b"")
+    return frame.error if code.lstrip(b"-").isdigit() and frame.error is not UNSET else None
+
+
+def _promised(ready: Ready) -> Subscriptions:
+    def says(capability: str, flag: str) -> bool:
+        return is_true((object_in(ready.capabilities.get(capability)) or {}).get(flag))
+
+    lists = Filter(says("tools", "listChanged"), says("prompts", "listChanged"), says("resources", "listChanged"))
+    return Subscriptions(lists, says("resources", "subscribe"))

@@ -1,0 +1,71 @@
+"""Every number that bounds something, in one frozen value.
+
+A machine is handed this object and has no number of its own, so that a test can set each of them and waits for none.
+Sizes are bytes, times are seconds.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Patience(IntEnum):
+    """The classes of time limits that a wait for the upstream server or for the client can have (TIME)."""
+
+    LIST = 0
+    READ = 1
+    CALL = 2
+    INPUT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    list: float = 120.0  # TIME-01: lists and completion/complete
+    read: float = 120.0  # TIME-02: the first round of prompts/get and resources/read
+    call: float = 3600.0  # TIME-03, TIME-04: each round of tools/call, each later round of the others
+    input: float = 3600.0  # TIME-05: all answers of the client to one round
+    discover: float = 60.0  # TIME-06
+    acknowledgement: float = 10.0  # LOSS-02: of a listen stream
+
+    def of(self, patience: Patience) -> float:
+        return {
+            Patience.LIST: self.list,
+            Patience.READ: self.read,
+            Patience.CALL: self.call,
+            Patience.INPUT: self.input,
+        }[patience]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    line: int = 64 << 20  # CLI-06, SIZE-01: bytes of one line, of either side
+    depth: int = 64  # SIZE-02: levels of a message of the client
+    in_flight: int = 256  # FLIGHT-01: requests of one client
+    rounds: int = 10  # ROUND-11: upstream rounds of one request
+    questions: int = 16  # CHK-11: input requests in one round
+    backlog: int = 1 << 20  # bytes that wait for a peer before the other peer's reader pauses
+    stderr: int = 1 << 20  # bytes of log and of the child's stderr that wait for our standard error
+    excerpt: int = 120  # bytes of a bad line that a log line shows
+    grace: float = 2.0  # EXIT-07, EXIT-08: for what runs at the end; again before a kill
+    linger: float = 1.0  # after the loss of the upstream server: requests still get their error
+    watchdog: float = 8.0  # EXIT-06: from the end of the input to the end of everything
+    reopen_at_once: int = 3  # GAP-05: reopenings of a lost stream before the first wait
+    reopen_first: float = 0.5  # LOSS-08
+    reopen_last: float = 30.0  # LOSS-08
+    settled: float = 10.0  # LOSS-09: life of a stream that resets the wait
+    slow_first: float = 10.0  # LOGL-03
+    slow_again: float = 30.0  # LOGL-03
+    reask_wait: float = 0.05  # the second round in a row without a question, doubled for each further one
+    timeouts: Timeouts = Timeouts()
+
+
+PATIENCE = {
+    "tools/call": Patience.CALL,
+    "prompts/get": Patience.READ,
+    "resources/read": Patience.READ,
+}
+
+
+def patience_of(method: str, round_number: int) -> Patience:
+    """The limit of round `round_number` (from 1) of a request (TIME-01 to TIME-04)."""
+    first = PATIENCE.get(method, Patience.LIST)
+    return Patience.CALL if first is Patience.READ and round_number > 1 else first

@@ -1,0 +1,63 @@
+"""Error codes between revisions.
+
+A code travels as it is, with its message and data, except for these (in this order):
+
+1. -32042 asks the user to visit a page. Only 2025-11-25 has it, so it becomes -32603 without the data that nobody
+   could follow (S3-03, S4-15). Where the visit can be asked otherwise, the machine does that before it comes here.
+2. -32002 is a missing resource, and must not be sent by a modern server: it becomes -32602 (S4-16). The URI that was
+   read is added to the data, unless the server told one.
+3. -32020 to -32099 belong to the specification from 2026-07-28 on. One that it does not define, from a legacy server,
+   becomes -32603 with the code and the data of the server in its own data (S4-27).
+"""
+
+from msgspec import Raw
+
+from dragoman.revisions import Era, Revision
+from dragoman.wire.members import Members, closed, is_null, object_in, raw, value_of
+
+INVALID_PARAMS = -32602
+INTERNAL = -32603
+RESOURCE_MISSING = -32002
+URL_REQUIRED = -32042
+RESERVED = range(-32099, -32019)
+DEFINED = frozenset({-32020, -32021, -32022})
+
+
+def translated(
+    error: Members, source: Revision, target: Revision, *, method: str, params: Members | None = None
+) -> Members:
+    """The error object for a peer of `target`; the very same one when nothing has to change."""
+    code = _code(error.get("code"))
+    if code is None or source is target:
+        return error
+    if code == URL_REQUIRED:
+        return {name: value for name, value in _recoded(error, INTERNAL).items() if name != "data"}
+    if target.era is Era.LEGACY or source.era is Era.MODERN:
+        return error
+    if code == RESOURCE_MISSING:
+        return _recoded(error, INVALID_PARAMS) | _told_uri(error, method, params)
+    if code in RESERVED and code not in DEFINED:
+        data = {"code": error["code"]} | ({"data": error["data"]} if "data" in error else {})
+        return _recoded(error, INTERNAL) | {"data": closed(data)}
+    return error
+
+
+def _code(code: Raw | None) -> int | None:
+    value = value_of(code) if code is not None else None
+    return int(value) if isinstance(value, int | float) and value == int(value) else None
+
+
+def _recoded(error: Members, code: int) -> Members:
+    return error | {"code": raw(code)}
+
+
+def _told_uri(error: Members, method: str, params: Members | None) -> Members:
+    """`data` with the URI, when it was a read, the URI is known, and there is room for it."""
+    data = error.get("data")
+    uri = params.get("uri") if params is not None and method == "resources/read" else None
+    if uri is None:
+        return {}
+    if data is None or is_null(data):
+        return {"data": closed({"uri": uri})}
+    told = object_in(data)
+    return {} if told is None or "uri" in told else {"data": closed(told | {"uri": uri})}

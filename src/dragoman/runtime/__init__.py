@@ -1,0 +1,1 @@
+"""What owns tasks, descriptors, signals and the clock."""

@@ -1,0 +1,303 @@
+"""One client on our own standard streams, one server behind us, and everything that happens between them.
+
+* A step is: bytes of one read go through the machines, then what each machine has to say is written, once per side.
+  Nothing awaits in a step, so nothing comes between cause and effect; frames leave in the order in which they arose.
+* The server is started when the back has the first frame for it, and never while the one before still runs (B45).
+* Pressure flows one way: while the client does not take what it is sent, nothing more is read from the server. The
+  client is always read, so its cancels and its end are always seen (FLIGHT-03).
+* The end: of the client's input, of the server, by a signal, or by a fault of ours; each with its exit code (EXIT).
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Protocol
+
+from dragoman.backs.modern import Modern
+from dragoman.core.inflight import NEVER
+from dragoman.core.mediator import Mediator
+from dragoman.exchange.events import Reason
+from dragoman.exchange.notes import Level
+from dragoman.faults import Cause, Fault
+from dragoman.fronts.legacy import Legacy
+from dragoman.limits import Limits
+from dragoman.revisions.plan import Loss
+from dragoman.runtime.log import Log
+from dragoman.transports.child import Child, PipeLines
+from dragoman.transports.pipes import Overflow, Reader, Writer, never_blocks
+from dragoman.transports.spawn import Spawned, widen
+from dragoman.wire.lines import Lines
+
+EXIT_FINE, EXIT_LOST = 0, 1
+
+
+class Tap(Protocol):
+    """Records what passes, as it was on the wire (CHECK-05)."""
+
+    def record(self, face: str, direction: str, frame: bytes, losses: list[Loss]) -> None: ...
+
+
+class Conversation:
+    def __init__(
+        self,
+        front: Legacy,
+        mediator: Mediator,
+        back: Modern,
+        start: Callable[[], Spawned],
+        limits: Limits,
+        log: Log,
+        stderr: Overflow,
+        tap: Tap | None = None,
+    ) -> None:
+        self.front = front
+        self.mediator = mediator
+        self.back = back
+        self._start = start
+        self._limits = limits
+        self._log = log
+        self._stderr = stderr
+        self._tap = tap
+        self._losses: dict[tuple[str, int], list[Loss]] = {}
+        self._framer = Lines(limits.line)
+        self._child: Child | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._armed = NEVER
+        self._code: int | None = None
+        self._reason = Reason.CLIENT_LEFT
+        self._over = asyncio.Event()
+
+    async def run(self, early: bytes = b"") -> int:
+        """Serve until the end; gives the exit code. `early` was read from standard input before."""
+        self._loop = loop = asyncio.get_running_loop()
+        self._stderr.attach(loop)
+        for own in (0, 1):
+            widen(own)
+        self._client = Writer(never_blocks(1), loop, broken=self._client_ended, drained=self._relieved)
+        self._input = Reader(0, loop, self._from_client, self._client_ended)
+        if self._tap is not None:
+            self.mediator.on_losses = self._keep_losses
+        with self._signals():
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                if early:
+                    self._from_client(early)
+                self._input.start()
+                await self._over.wait()
+                await self._shut_down()
+        return self._code if self._code is not None else EXIT_FINE
+
+    # ------------------------------------------------------------------ steps
+
+    def _from_client(self, data: bytes) -> None:
+        lines = self._framer.feed(data)
+        if lines:
+            self._client_said(lines)
+
+    def _client_said(self, lines: PipeLines) -> None:
+        if self._tap is not None:
+            self._record("client", "<", lines)
+        try:
+            self.front.receive(lines, self._loop.time())
+        except Exception as error:
+            self._fault(error)
+        self._settle()
+
+    def _from_server(self, lines: PipeLines) -> None:
+        if self._tap is not None:
+            self._record("server", "<", lines)
+        now, receive = self._loop.time(), self.back.receive
+        try:
+            for line in lines:
+                receive(line, now)
+        except Exception as error:
+            self._fault(error)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Carry out what the machines decided in this step."""
+        mediator = self.mediator
+        if mediator.stop_wanted:
+            mediator.stop_wanted = False
+            self._stop_server()
+        if self.back.out:
+            self._to_server()
+        out = self.front.out
+        if out:
+            if self._tap is not None:
+                self._record("client", ">", out)
+            self._client.send(out)
+            out.clear()
+            if self._client.backlog > self._limits.backlog and self._child is not None:
+                self._child.pause()
+        wake = mediator.wake()
+        if wake < self._armed:
+            self._arm(wake)
+
+    def _to_server(self) -> None:
+        if self._closing is not None:
+            return  # the server before this one still runs; its end comes back here
+        if self._child is None and not self._open_server():
+            return
+        out = self.back.out
+        if self._tap is not None:
+            self._record("server", ">", out)
+        assert self._child is not None
+        self._child.send(out)
+        out.clear()
+
+    def _arm(self, wake: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._armed = wake
+        self._timer = self._loop.call_at(wake, self._tick)
+
+    def _tick(self) -> None:
+        self._timer, self._armed = None, NEVER
+        try:
+            self.mediator.tick(self._loop.time())
+        except Exception as error:
+            self._fault(error)
+        self._settle()
+
+    def _relieved(self) -> None:
+        if self._child is not None:
+            self._child.resume()
+
+    # ------------------------------------------------------------------ the server's life
+
+    def _open_server(self) -> bool:
+        try:
+            spawned = self._start()
+        except OSError as error:
+            self._log.note(Level.ERR, "upstream", f"the command cannot be started: {error.strerror or 'unknown error'}")
+            self.back.lost(Fault(Cause.SPAWN_FAILED), self._loop.time())
+            self._settle()
+            return False
+        self._child = Child(
+            spawned,
+            self._loop,
+            self._limits,
+            self._from_server,
+            self._server_gone,
+            self._stderr.write,
+        )
+        return True
+
+    def _stop_server(self) -> None:
+        """End the server without ending the conversation; `mediator.stopped` follows."""
+        child, self._child = self._child, None
+        if self._closing is None:
+            self._closing = self._task(self._close(child), "end of the server")
+
+    async def _close(self, child: Child | None) -> None:
+        if child is not None:
+            await child.aclose()
+        self._closing = None
+        self.mediator.stopped(self._loop.time())
+        self._settle()
+
+    def _server_gone(self, how: str) -> None:
+        self._log.note(Level.ERR, "upstream", f"the server's process {how}")
+        ready = self.mediator.is_open
+        self.back.lost(Fault(Cause.UPSTREAM_EXITED), self._loop.time())
+        self._settle()
+        if ready:
+            self._loop.call_later(self._limits.linger, self._end, EXIT_LOST)
+
+    # ------------------------------------------------------------------ the end
+
+    def _client_ended(self) -> None:
+        rest = self._framer.end()
+        if rest:
+            self._client_said(rest)
+        self._end(EXIT_LOST if self.mediator.is_lost else EXIT_FINE)
+
+    def _fault(self, error: Exception) -> None:
+        """A fault of ours: every open call gets its error, then the process ends (EXIT-02)."""
+        self._log.note(Level.ERR, "bridge", f"internal error: {type(error).__name__}; please report it")
+        if self._log.debugs:
+            import traceback
+
+            self._stderr.write("".join(traceback.format_exception(error)).encode())
+        with suppress(Exception):
+            self.mediator.gone(Fault(Cause.INTERNAL), self._loop.time())
+        self._loop.call_soon(self._end, EXIT_LOST)
+
+    def _end(self, code: int) -> None:
+        if self._code is None:
+            self._code = code
+            self._over.set()
+
+    async def _shut_down(self) -> None:
+        watchdog = threading.Timer(self._limits.watchdog, self._bite)
+        watchdog.daemon = True
+        watchdog.start()
+        self._input.stop()
+        with suppress(Exception):
+            self.front.leave(self._reason, self._loop.time())
+        self._settle()
+        if self._timer is not None:
+            self._timer.cancel()
+        child, self._child = self._child, None
+        if self._closing is not None:
+            await self._closing
+        if child is not None:
+            await child.aclose()
+        await self._client.drain(self._limits.grace)
+        watchdog.cancel()
+
+    def _bite(self) -> None:
+        """The end takes too long: whatever the loop is doing, everything ends now (EXIT-06)."""
+        child = self._child
+        if child is not None:
+            child.kill()
+        os._exit(self._code or EXIT_FINE)
+
+    def _signals(self) -> "_Signals":
+        return _Signals(self._loop, lambda: self._end(EXIT_FINE))
+
+    def _task(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+        return self._tasks.create_task(work, name=name)
+
+    # ------------------------------------------------------------------ the frame log
+
+    def _keep_losses(self, face: str, losses: list[Loss]) -> None:
+        out = self.front.out if face == "client" else self.back.out
+        self._losses.setdefault((face, len(out)), []).extend(losses)
+
+    def _record(self, face: str, direction: str, frames: "PipeLines | list[bytes]") -> None:
+        assert self._tap is not None
+        for place, frame in enumerate(frames):
+            data = frame if isinstance(frame, bytes) else frame.head + b"..." + frame.tail
+            losses = self._losses.pop((face, place), []) if direction == ">" else []
+            self._tap.record(face, direction, data, losses)
+
+
+class _Signals:
+    """While it is entered, the signals that ask a process to end are an end of the conversation."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
+        self._loop = loop
+        self._end = end
+        names = ("SIGINT", "SIGTERM", "SIGBREAK") if sys.platform == "win32" else ("SIGINT", "SIGTERM", "SIGHUP")
+        self._numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+    def __enter__(self) -> None:
+        for number in self._numbers:
+            try:
+                self._loop.add_signal_handler(number, self._end)
+            except (NotImplementedError, RuntimeError):
+                signal.signal(number, self._from_thread)
+
+    def _from_thread(self, number: int, frame: object) -> None:
+        self._loop.call_soon_threadsafe(self._end)
+
+    def __exit__(self, *_: object) -> None:
+        for number in self._numbers:
+            with suppress(NotImplementedError, RuntimeError):
+                self._loop.remove_signal_handler(number)

@@ -1,0 +1,1 @@
+"""How frames travel: pipes, child processes, and what carries them."""

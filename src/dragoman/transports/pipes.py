@@ -1,0 +1,237 @@
+"""Reading and writing file descriptors without ever blocking the loop.
+
+`Reader` hands over what a read gives; `Writer` joins what one step wrote into one system call and keeps what the other
+side does not take. Where the loop cannot watch a descriptor (a regular file; every pipe on Windows) a thread does the
+blocking call in its place.
+"""
+
+import asyncio
+import contextlib
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable
+
+SMALL = 1 << 16
+LARGE = 1 << 20
+
+
+def never_blocks(fd: int) -> int:
+    """A descriptor for the same pipe on which a write does not block, of our own where the system can make one.
+
+    The flag belongs to the open file, which other processes may share; a pipe opened anew is ours alone. A terminal
+    or a file is left as it is.
+    """
+    if sys.platform == "win32" or not stat.S_ISFIFO(os.fstat(fd).st_mode):
+        return fd
+    with contextlib.suppress(OSError):
+        return os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    os.set_blocking(fd, False)
+    return fd
+
+
+class Reader:
+    """Reads `fd` until its end. `feed` gets each read's bytes, `ended` is called once."""
+
+    def __init__(
+        self, fd: int, loop: asyncio.AbstractEventLoop, feed: Callable[[bytes], None], ended: Callable[[], None]
+    ) -> None:
+        self._fd = fd
+        self._loop = loop
+        self._feed = feed
+        self._ended = ended
+        self._size = SMALL
+        self._open = True
+        self._paused = False
+        self._thread: threading.Thread | None = None
+        self._may_read = threading.Event()
+        self._may_read.set()
+
+    def start(self) -> None:
+        try:
+            if sys.platform == "win32":
+                raise NotImplementedError
+            os.set_blocking(self._fd, False)
+            self._loop.add_reader(self._fd, self._ready)
+        except (NotImplementedError, OSError):
+            if sys.platform != "win32":
+                os.set_blocking(self._fd, True)
+            self._thread = threading.Thread(target=self._read_on, name=f"reader of {self._fd}", daemon=True)
+            self._thread.start()
+
+    def pause(self) -> None:
+        if self._open and not self._paused:
+            self._paused = True
+            if self._thread is None:
+                self._loop.remove_reader(self._fd)
+            else:
+                self._may_read.clear()
+
+    def resume(self) -> None:
+        if self._open and self._paused:
+            self._paused = False
+            if self._thread is None:
+                self._loop.add_reader(self._fd, self._ready)
+            else:
+                self._may_read.set()
+
+    def stop(self) -> None:
+        """Read nothing more; the descriptor stays open."""
+        if self._open:
+            self._open = False
+            if self._thread is None and not self._paused:
+                self._loop.remove_reader(self._fd)
+
+    def _ready(self) -> None:
+        try:
+            data = os.read(self._fd, self._size)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        # A large buffer is mapped and unmapped for each read, so it is taken only while the reads fill it.
+        self._size = LARGE if len(data) >= SMALL else SMALL
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        if not self._open:
+            return
+        if data:
+            self._feed(data)
+        else:
+            self.stop()
+            self._ended()
+
+    def _read_on(self) -> None:
+        data = b"-"
+        while data and self._open:
+            self._may_read.wait()
+            try:
+                data = os.read(self._fd, SMALL)
+            except OSError:
+                data = b""
+            try:
+                self._loop.call_soon_threadsafe(self._take, data)
+            except RuntimeError:
+                return  # the loop is closed
+
+
+class Writer:
+    """Writes frames to `fd`, each followed by LF. `broken` is called once when the other side is gone."""
+
+    def __init__(
+        self,
+        fd: int,
+        loop: asyncio.AbstractEventLoop,
+        broken: Callable[[], None] = lambda: None,
+        drained: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._fd = fd
+        self._loop = loop
+        self._broken = broken
+        self._drained = drained
+        self._waiting: list[memoryview] = []
+        self._armed = False
+        self._gone = False
+        self._taken = asyncio.Event()
+        self.backlog = 0
+
+    def send(self, frames: list[bytes]) -> None:
+        """Write frames whole and in order, as one piece. The list is used up."""
+        if self._gone or not frames:
+            return
+        if len(frames) == 1 and len(frames[0]) >= SMALL:
+            self.put([frames[0], b"\n"])
+        else:
+            frames.append(b"")
+            self.put([b"\n".join(frames)])
+
+    def put(self, pieces: list[bytes]) -> None:
+        """Write bytes as they are."""
+        if self._gone:
+            return
+        for piece in pieces:
+            self.backlog += len(piece)
+            self._waiting.append(memoryview(piece))
+        if not self._armed:
+            self._push()
+
+    async def drain(self, seconds: float) -> None:
+        """Wait until everything is taken, but no longer than that."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.backlog and not self._gone:
+                    self._taken.clear()
+                    await self._taken.wait()
+
+    def close(self) -> None:
+        """Forget what is waiting and close the descriptor."""
+        self._forget()
+        self._gone = True
+        with contextlib.suppress(OSError):
+            os.close(self._fd)
+
+    def _push(self) -> None:
+        waiting = self._waiting
+        try:
+            while waiting:
+                piece = waiting[0]
+                written = os.write(self._fd, piece)
+                self.backlog -= written
+                if written == len(piece):
+                    del waiting[0]
+                else:
+                    waiting[0] = piece[written:]
+        except BlockingIOError:
+            if not self._armed:
+                self._armed = True
+                self._loop.add_writer(self._fd, self._push)
+            return
+        except OSError:
+            self._forget()
+            self._gone = True
+            self._broken()
+            return
+        if self._armed:
+            self._armed = False
+            self._loop.remove_writer(self._fd)
+            self._taken.set()
+            self._drained()
+
+    def _forget(self) -> None:
+        self._taken.set()
+        if self._armed:
+            self._armed = False
+            self._loop.remove_writer(self._fd)
+        self._waiting.clear()
+        self.backlog = 0
+
+
+class Overflow:
+    """Standard error: bytes that nobody takes in time are dropped, counted, and said to be so (B58)."""
+
+    def __init__(self, fd: int, limit: int) -> None:
+        self._fd = never_blocks(fd)
+        self._limit = limit
+        self._writer: Writer | None = None
+        self._dropped = 0
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """From now on a full pipe is waited for by the loop."""
+        self._writer = Writer(self._fd, loop, drained=self._tell)
+
+    def write(self, data: bytes) -> None:
+        writer = self._writer
+        if writer is None:
+            with contextlib.suppress(OSError):
+                os.write(self._fd, data)
+        elif writer.backlog + len(data) > self._limit:
+            self._dropped += len(data)
+        else:
+            writer.put([data])
+
+    def _tell(self) -> None:
+        dropped, self._dropped = self._dropped, 0
+        if dropped:
+            self.write(b"[%d bytes of standard error were dropped: nobody read them]\n" % dropped)

@@ -1,0 +1,90 @@
+"""Newline framing: chunks in, whole lines out.
+
+Only LF ends a line; a CR before it is JSON white space. Nothing is decoded here, and no byte is searched twice, so a
+line of any length costs its own length. Of a line above the limit only the first and last `EDGE` bytes are kept
+(LINE-01); what is in between is thrown away as it comes.
+"""
+
+from dataclasses import dataclass
+
+EDGE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Overlong:
+    """A line above the limit: how it began and how it ended."""
+
+    head: bytes
+    tail: bytes
+
+
+class Lines:
+    """A framer for one direction of one pipe. `limit` is in bytes, without the line end."""
+
+    __slots__ = ("_held", "_kept", "_overlong", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._kept: list[bytes] = []
+        self._held = 0
+        self._overlong: Overlong | None = None
+
+    def feed(self, data: bytes) -> "list[bytes | Overlong]":
+        """The lines that `data` completes, in order, blank ones left out."""
+        end = data.rfind(b"\n")
+        if end < 0:
+            self._keep(data)
+            return []
+        if self._held or self._overlong is not None:
+            first, _, data = data.partition(b"\n")
+            self._keep(first)
+            lines = self._finish()
+            end -= len(first) + 1
+            if end < 0:
+                self._keep(data)
+                return lines
+        else:
+            lines = []
+        limit = self.limit
+        # One line in the chunk is by far the most usual.
+        whole = [data[:end]] if data.find(b"\n") == end else data[:end].split(b"\n")
+        for line in whole:
+            if len(line) > limit:
+                lines.append(Overlong(line[:EDGE], line[-EDGE:]))
+            elif line and not line.isspace():
+                lines.append(line)
+        self._keep(data[end + 1 :])
+        return lines
+
+    def end(self) -> "list[bytes | Overlong]":
+        """What the input ended in the middle of: a last line without its LF."""
+        return self._finish() if self._held or self._overlong is not None else []
+
+    @property
+    def held(self) -> int:
+        """Bytes in memory for a line that has not ended; never more than the limit and two edges."""
+        return self._held
+
+    def _keep(self, data: bytes) -> None:
+        if not data:
+            return
+        if self._overlong is not None:
+            self._overlong = Overlong(self._overlong.head, (self._overlong.tail + data)[-EDGE:])
+            return
+        self._kept.append(data)
+        self._held += len(data)
+        if self._held > self.limit + 1:  # one more for a CR
+            whole = b"".join(self._kept)
+            self._overlong = Overlong(whole[:EDGE], whole[-EDGE:])
+            self._kept, self._held = [], 0
+
+    def _finish(self) -> "list[bytes | Overlong]":
+        if self._overlong is not None:
+            line: bytes | Overlong = self._overlong
+            self._overlong = None
+            return [line]
+        whole = b"".join(self._kept) if len(self._kept) > 1 else self._kept[0]
+        self._kept, self._held = [], 0
+        if len(whole.rstrip(b"\r")) > self.limit:
+            return [Overlong(whole[:EDGE], whole[-EDGE:])]
+        return [whole] if whole and not whole.isspace() else []

@@ -1,0 +1,1 @@
+"""What the tests share: official schemas, dialogues without I/O, real processes."""

@@ -1,0 +1,229 @@
+"""Both peers of a bridge, played by hand: the real machines, no I/O, and time that is passed in.
+
+Everything that leaves is checked against the official schema of its receiver, whatever the test looks at.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from dragoman.backs.modern import Modern
+from dragoman.core.mediator import Mediator
+from dragoman.exchange.notes import Level
+from dragoman.faults import Cause, Fault
+from dragoman.fronts.handshake import Identity
+from dragoman.fronts.legacy import Legacy, State
+from dragoman.limits import Limits
+from dragoman.profile import Profile, named
+from dragoman.wire.lines import Overlong
+from support import official
+
+MODERN = "2026-07-28"
+
+
+@dataclass
+class Kept:
+    """Notes, as they were made."""
+
+    debugs: bool = True
+    lines: list[tuple[Level, str, str]] = field(default_factory=list[tuple[Level, str, str]])
+
+    def note(self, level: Level, scope: str, text: str) -> None:
+        self.lines.append((level, scope, text))
+
+    def texts(self) -> str:
+        return "\n".join(f"{scope}: {level.name.lower()}: {text}" for level, scope, text in self.lines)
+
+
+class Dialogue:
+    """`client` and `server` say something; `to_client` and `to_server` hold what left, as objects."""
+
+    def __init__(
+        self, profile: Profile | str = "neutral", limits: Limits | None = None, name: str = "fallback"
+    ) -> None:
+        found = named(profile) if isinstance(profile, str) else profile
+        assert found is not None
+        self.profile = found
+        self.limits = limits or Limits()
+        self.notes = Kept()
+        self.now = 1000.0
+        self.mediator = Mediator(found, self.limits, self.notes)
+        self.mediator.front = self.front = Legacy(self.mediator, found, self.limits, self.notes, Identity(name))
+        self.mediator.back = self.back = Modern(self.mediator, self.limits, self.notes)
+        self.to_client: list[Any] = []
+        self.to_server: list[Any] = []
+        self.raw_to_client: list[bytes] = []
+        self.raw_to_server: list[bytes] = []
+        self.starts = 0
+        self.stops = 0
+        self.spawn_fails = False
+        self.running = False
+        self.keeps_structure = found.keep_structure
+        self._client_asked: dict[str, str] = {}
+        self._revision = "2025-11-25"
+
+    # ------------------------------------------------------------------ speaking
+
+    def client(self, *frames: Any, at: float | None = None) -> "Dialogue":
+        """The client writes these frames in one go: objects get `jsonrpc`, bytes go as they are."""
+        self._at(at)
+        for frame in frames:
+            if isinstance(frame, dict) and "method" in frame and "id" in frame:
+                self._client_asked.setdefault(json.dumps(frame["id"]), frame["method"])
+        self.front.receive([self._line(frame) for frame in frames], self.now)
+        return self._settle()
+
+    def server(self, *frames: Any, at: float | None = None) -> "Dialogue":
+        self._at(at)
+        for frame in frames:
+            self.back.receive(self._line(frame), self.now)
+        return self._settle()
+
+    def wait(self, seconds: float) -> "Dialogue":
+        """Time passes; everything that is due on the way happens at its moment."""
+        end = self.now + seconds
+        while (wake := self.mediator.wake()) <= end:
+            self.now = max(self.now, wake)
+            self.mediator.tick(self.now)
+            self._settle()
+        self.now = end
+        return self
+
+    def server_dies(self) -> "Dialogue":
+        self.running = False
+        self.back.lost(Fault(Cause.UPSTREAM_EXITED), self.now)
+        return self._settle()
+
+    def client_leaves(self) -> "Dialogue":
+        self.front.end(self.now)
+        return self._settle()
+
+    # ------------------------------------------------------------------ beginning
+
+    def open(
+        self,
+        revision: str = "2025-11-25",
+        client: dict[str, Any] | None = None,
+        server: dict[str, Any] | None = None,
+        *,
+        initialized: bool = False,
+        acknowledge: bool = False,
+    ) -> "Dialogue":
+        """The whole handshake; what it wrote is forgotten."""
+        self.client(self.initialize(revision, client))
+        self.server(self.discovered(server))
+        assert self.front.state is State.READY, self.to_client
+        if initialized:
+            self.client({"method": "notifications/initialized"})
+            if acknowledge:
+                listen = self.to_server[-1]
+                self.server(self.acknowledgement(listen))
+        self.forget()
+        return self
+
+    def initialize(self, revision: str, client: dict[str, Any] | None = None, id: Any = 0) -> dict[str, Any]:
+        return {
+            "id": id,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": revision,
+                "capabilities": client or {},
+                "clientInfo": {"name": "probe", "version": "1"},
+            },
+        }
+
+    def discovered(self, server: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        return {
+            "id": self.last("server/discover")["id"],
+            "result": {
+                "resultType": "complete",
+                "supportedVersions": [MODERN],
+                "capabilities": {"tools": {}} if server is None else server,
+                "ttlMs": 0,
+                "cacheScope": "public",
+                **more,
+            },
+        }
+
+    def acknowledgement(self, listen: dict[str, Any], granted: dict[str, Any] | None = None) -> dict[str, Any]:
+        return {
+            "method": "notifications/subscriptions/acknowledged",
+            "params": {
+                "_meta": {"io.modelcontextprotocol/subscriptionId": listen["id"]},
+                "notifications": listen["params"]["notifications"] if granted is None else granted,
+            },
+        }
+
+    # ------------------------------------------------------------------ looking
+
+    def last(self, method: str) -> Any:
+        """The last request or notification of that method that went to the server."""
+        return next(frame for frame in reversed(self.to_server) if frame.get("method") == method)
+
+    def answer_to(self, id: Any) -> Any:
+        found = [frame for frame in self.to_client if frame.get("id") == id and "method" not in frame]
+        assert len(found) == 1, f"{len(found)} answers to {id}: {self.to_client}"
+        return found[0]
+
+    def forget(self) -> None:
+        self.to_client.clear()
+        self.to_server.clear()
+        self.raw_to_client.clear()
+        self.raw_to_server.clear()
+
+    # ------------------------------------------------------------------ plumbing
+
+    def _at(self, at: float | None) -> None:
+        if at is not None:
+            assert at >= self.now
+            self.now = at
+
+    @staticmethod
+    def _line(frame: Any) -> bytes | Overlong:
+        if isinstance(frame, bytes | Overlong):
+            return frame
+        return json.dumps({"jsonrpc": "2.0", **frame} if isinstance(frame, dict) else frame).encode()
+
+    def _settle(self) -> "Dialogue":
+        if self.mediator.stop_wanted:
+            self.mediator.stop_wanted = False
+            if self.running:
+                self.stops += 1
+                self.running = False
+            self.mediator.stopped(self.now)
+        self._start_if_wanted()
+        for line in self.back.out:
+            self.raw_to_server.append(line)
+            frame = json.loads(line)
+            official.check_frame(MODERN, frame)
+            self.to_server.append(frame)
+        self.back.out.clear()
+        for line in self.front.out:
+            self.raw_to_client.append(line)
+            frame = json.loads(line)
+            self._check_for_client(frame)
+            self.to_client.append(frame)
+        self.front.out.clear()
+        if self.mediator.stop_wanted:
+            self._settle()
+        return self
+
+    def _start_if_wanted(self) -> None:
+        if self.back.out and not self.running:
+            if self.spawn_fails:
+                self.back.lost(Fault(Cause.SPAWN_FAILED), self.now)
+            else:
+                self.starts += 1
+                self.running = True
+
+    def _check_for_client(self, frame: dict[str, Any]) -> None:
+        answers = None
+        refused_as_double = frame.get("error", {}).get("data") == {"cause": "duplicate_id"}
+        if "method" not in frame and not refused_as_double:
+            answers = self._client_asked.pop(json.dumps(frame["id"]), "ping")
+        if "protocolVersion" in frame.get("result", {}):
+            self._revision = frame["result"]["protocolVersion"]
+            answers = "initialize"
+        if self.keeps_structure and "structuredContent" in frame.get("result", {}):
+            frame = {**frame, "result": {k: v for k, v in frame["result"].items() if k != "structuredContent"}}
+        official.check_frame(self._revision, frame, answers)

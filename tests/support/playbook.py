@@ -1,0 +1,199 @@
+"""Dialogues as text.
+
+    == what happens (RULE-01, RULE-02)
+    given revision=2025-11-25 client={"roots":{}} server={"tools":{}} profile=vscode limits={"rounds":2} stream
+    C  {"id":7,"method":"tools/call","params":{"name":"t"}}      the client says; C+ joins it to the next one's read
+    >S {"id":"$1","method":"tools/call","params":"…"}            the bridge writes this to the server, next
+    S  {"id":"$1","result":{…}}                                  the server says
+    >C {"id":7,"result":{"content":[]}}                          the bridge writes this to the client, next
+    @  3600.1                                                    time passes, in seconds
+    N  warning text                                              the log has a line with this text by now
+    !  server dies | client leaves | spawn fails | spawn works   what happens outside the pipes
+    =  state ready | starts 1 | stops 0 | open 0                 what is true now
+
+Each input line must cause just the `>` lines that follow it, per side in order. `"…"` matches anything; the member
+`"…"` allows further members; `"$name"` binds what it meets first and must meet the same again. A line `raw TEXT` in
+place of an object is sent as it stands. `given raw` leaves the handshake out, `stream` opens and acknowledges the
+stream of changes as well.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from dragoman.limits import Limits, Timeouts
+from support.dialogue import Dialogue
+
+ANY = "…"
+Object = dict[str, Any]
+
+
+@dataclass
+class Scene:
+    title: str
+    place: str
+    given: str = ""
+    lines: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])
+
+    def __str__(self) -> str:
+        return self.title
+
+
+def scenes(path: Path) -> list[Scene]:
+    """The scenes of one file, in order."""
+    found: list[Scene] = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        text = line.strip()
+        if not text or text.startswith("--"):
+            continue
+        if text.startswith("== "):
+            found.append(Scene(text[3:], f"{path.name}:{number}"))
+        elif text.startswith("given"):
+            found[-1].given = text[5:].strip()
+        else:
+            mark, _, rest = text.partition(" ")
+            assert mark in ("C", "C+", "S", ">C", ">S", "@", "N", "!", "="), f"{path.name}:{number}: {mark}"
+            found[-1].lines.append((number, mark, rest.strip()))
+    return found
+
+
+def play(scene: Scene) -> None:
+    """Play a scene on real machines.
+
+    Raises:
+        AssertionError: something else happened, with the line of the playbook at which it did.
+    """
+    dialogue = _begin(scene.given)
+    bound: dict[str, Any] = {}
+    sides = {">C": dialogue.to_client, ">S": dialogue.to_server}
+    joined: list[Any] = []
+    for number, mark, text in scene.lines:
+        where = f"{scene.place.partition(':')[0]}:{number}"
+        if mark in sides:
+            written = sides[mark]
+            assert written, f"{where}: nothing was written, expected {text}"
+            expected = _object(text)
+            actual = written.pop(0)
+            actual = {name: value for name, value in actual.items() if name != "jsonrpc"}
+            assert _matches(expected, actual, bound), f"{where}: expected {text}\n  but got {json.dumps(actual)}"
+        elif mark == "N":
+            assert text in dialogue.notes.texts(), f"{where}: no such line in\n{dialogue.notes.texts()}"
+        elif mark == "=":
+            _check(dialogue, text, where)
+        else:
+            left = {side: list(written) for side, written in sides.items() if written}
+            assert not left, f"{where}: before this, there was also {json.dumps(left)}"
+            if mark == "C+":
+                joined.append(_said(text, bound))
+            elif mark == "C":
+                dialogue.client(*joined, _said(text, bound))
+                joined = []
+            elif mark == "S":
+                dialogue.server(_said(text, bound))
+            elif mark == "@":
+                dialogue.wait(float(text))
+            else:
+                _happen(dialogue, text)
+    left = {side: list(written) for side, written in sides.items() if written}
+    assert not left, f"{scene.place}: at the end, there was also {json.dumps(left)}"
+
+
+def _begin(given: str) -> Dialogue:
+    options: dict[str, Any] = {}
+    for name, value in re.findall(r"(\w+)(?:=(\{.*?\}(?= \w+=| \w+$|$)|\S+))?", given):
+        options[name] = _value(value)
+    limits = options.get("limits", {})
+    times = {name: limits.pop(name) for name in list(limits) if hasattr(Timeouts(), name)}
+    dialogue = Dialogue(
+        options.get("profile", "neutral"), replace(Limits(), timeouts=replace(Timeouts(), **times), **limits)
+    )
+    changes = {
+        name: options[name] for name in ("allow_downgrade", "allow_reencode", "progress_rate") if name in options
+    }
+    if changes:
+        dialogue = Dialogue(replace(dialogue.profile, **changes), dialogue.limits)
+    if "raw" not in options:
+        stream = "stream" in options
+        dialogue.open(
+            options.get("revision", "2025-11-25"),
+            options.get("client"),
+            options.get("server"),
+            initialized=stream,
+            acknowledge=stream,
+        )
+    dialogue.notes.lines.clear()
+    return dialogue
+
+
+def _value(text: str) -> Any:
+    if not text:
+        return True
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _object(text: str) -> Any:
+    return json.loads(re.sub(r"(?<![\"\w])…(?![\"\w])", '"…":0', text) if '"…"' not in text else text)
+
+
+def _said(text: str, bound: dict[str, Any]) -> Any:
+    if text.startswith("raw "):
+        return text[4:].encode()
+    return _filled(json.loads(text), bound)
+
+
+def _filled(value: Any, bound: dict[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {name: _filled(item, bound) for name, item in cast("Object", value).items()}
+    if isinstance(value, list):
+        return [_filled(item, bound) for item in cast("list[Any]", value)]
+    if isinstance(value, str) and value.startswith("$"):
+        return bound[value]
+    return value
+
+
+def _matches(expected: Any, actual: Any, bound: dict[str, Any]) -> bool:
+    if expected == ANY:
+        return True
+    if isinstance(expected, str) and expected.startswith("$"):
+        return bound.setdefault(expected, actual) == actual
+    if isinstance(expected, dict):
+        if not isinstance(actual, dict):
+            return False
+        expected, actual = cast("Object", expected), cast("Object", actual)
+        named = {name: value for name, value in expected.items() if name != ANY}
+        if ANY not in expected and set(named) != set(actual):
+            return False
+        return all(name in actual and _matches(value, actual[name], bound) for name, value in named.items())
+    if isinstance(expected, list):
+        if not isinstance(actual, list):
+            return False
+        items, others = cast("list[Any]", expected), cast("list[Any]", actual)
+        pairs = zip(items, others, strict=False)
+        return len(items) == len(others) and all(_matches(one, other, bound) for one, other in pairs)
+    return type(expected) is type(actual) and expected == actual
+
+
+def _check(dialogue: Dialogue, text: str, where: str) -> None:
+    what, _, value = text.partition(" ")
+    facts = {
+        "state": dialogue.front.state.name.lower(),
+        "starts": str(dialogue.starts),
+        "stops": str(dialogue.stops),
+        "open": str(len(dialogue.mediator.inflight) + len(dialogue.front.asking)),
+    }
+    assert facts[what] == value, f"{where}: {what} is {facts[what]}"
+
+
+def _happen(dialogue: Dialogue, what: str) -> None:
+    if what == "server dies":
+        dialogue.server_dies()
+    elif what == "client leaves":
+        dialogue.client_leaves()
+    else:
+        assert what in ("spawn fails", "spawn works"), what
+        dialogue.spawn_fails = what == "spawn fails"
