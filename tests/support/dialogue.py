@@ -69,7 +69,7 @@ class Dialogue:
         self._at(at)
         for frame in frames:
             if isinstance(frame, dict) and "method" in frame and "id" in frame:
-                self._client_asked.setdefault(json.dumps(frame["id"]), frame["method"])
+                self._client_asked.setdefault(json.dumps(frame["id"]), str(frame["method"]))
         self.front.receive([self._line(frame) for frame in frames], self.now)
         return self._settle()
 

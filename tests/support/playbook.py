@@ -112,6 +112,8 @@ def _begin(given: str) -> Dialogue:
     changes = {
         name: options[name] for name in ("allow_downgrade", "allow_reencode", "progress_rate") if name in options
     }
+    if "restore_resource_not_found" in options:
+        changes["quirks"] = replace(dialogue.profile.quirks, restore_resource_not_found=True)
     if changes:
         dialogue = Dialogue(replace(dialogue.profile, **changes), dialogue.limits)
     if "raw" not in options:

@@ -114,6 +114,11 @@ def cli() -> None:
     help="Write audio and resource links in another form for clients that do not know them.",
 )
 @click.option(
+    "--restore-error-codes",
+    is_flag=True,
+    help="Give a missing resource the error code that the client's revision has for it.",
+)
+@click.option(
     "--log",
     metavar="FILE",
     is_flag=False,
@@ -147,6 +152,8 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
         profile = replace(profile, allow_downgrade=True)
     if options["allow_reencode"]:
         profile = replace(profile, allow_reencode=True)
+    if options["restore_error_codes"]:
+        profile = replace(profile, quirks=replace(profile.quirks, restore_resource_not_found=True))
     if isinstance(options["progress_rate"], int):
         profile = replace(profile, progress_rate=options["progress_rate"])
     early = ctx.obj

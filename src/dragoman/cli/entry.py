@@ -19,7 +19,7 @@ if sys.platform != "win32":
 
 HEAVY = ("click", "msgspec", "asyncio", "uvloop", "dragoman.cli.run")
 PLAIN = {"--profile", "--name", "--discover-timeout", "--max-line-bytes", "--log-level", "--progress-rate"}
-PLAIN_FLAGS = {"--allow-downgrade", "--allow-reencode"}
+PLAIN_FLAGS = {"--allow-downgrade", "--allow-reencode", "--restore-error-codes"}
 READ = 1 << 16
 
 

@@ -30,7 +30,7 @@ from dragoman.exchange.ports import Back, Front
 from dragoman.faults import URL_ELICITATION_REQUIRED, Cause, Fault
 from dragoman.limits import Limits, Patience, patience_of
 from dragoman.profile import Profile
-from dragoman.profile.quirks import apply_quirks
+from dragoman.profile.quirks import apply_quirks, restored
 from dragoman.revisions.capabilities import server_capabilities
 from dragoman.revisions.plan import Loss, Part, Plan, Refusal, lowering
 from dragoman.wire.members import Members, closed, opened, text_of
@@ -178,6 +178,7 @@ class Mediator:
         if isinstance(why, ServerError):
             given = opened(why.error)
             mapped = self._down.error(call.method, given, params=call.params)
+            mapped = restored(self.profile, call.method, mapped, call.params)
             if mapped is not given:
                 why = replace(why, error=closed(mapped))
         self.front.failed(call, why, now)

@@ -32,6 +32,7 @@ class Quirks:
     normalize_array_items: bool = False  # PROF-08
     drop_non_object_output_schema: bool = False  # PROF-09
     strict_legacy_results: bool = False  # PROF-10
+    restore_resource_not_found: bool = False  # S4-16: the code that handshake revisions have for a missing resource
 
 
 @dataclass(frozen=True, slots=True)

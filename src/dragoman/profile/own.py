@@ -14,7 +14,8 @@
     keys = ["traceparent", "baggage"]
     prefixes = ["com.example/"]
 
-    [quirks]                    # normalize_array_items, drop_non_object_output_schema, strict_legacy_results
+    [quirks]                    # normalize_array_items, drop_non_object_output_schema, strict_legacy_results,
+                                # restore_resource_not_found
     [client_capabilities]       # sampling, elicitation, roots, experimental, extensions: false hides one
     [server_capabilities]       # list_changes, subscribe, logging: false hides one
 

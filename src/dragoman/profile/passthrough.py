@@ -48,7 +48,7 @@ class MetaPassthrough:
 def is_free(key: str) -> bool:
     """Whether a key is well written and nobody's but its author's (META-03 to META-05)."""
     found = GRAMMAR.fullmatch(key)
-    if found is None :
+    if found is None or key in OF_THE_PROTOCOL:
         return False
     labels = (found["prefix"] or "").split(".")
     return len(labels) < 2 or labels[1] not in RESERVED_LABELS

@@ -11,8 +11,9 @@ from msgspec import Raw, ValidationError
 
 from dragoman.profile import Profile
 from dragoman.profile.arrays import may_hold, with_items
-from dragoman.wire.members import Members, closed, encoded, items_of, object_in, opened, text_of
+from dragoman.wire.members import Members, closed, encoded, items_of, object_in, opened, raw, text_of
 
+RESOURCE_NOT_FOUND = -32002
 SHOWN = 80  # characters of a tool's name in a note
 
 
@@ -43,6 +44,19 @@ def apply_quirks(profile: Profile, method: str, result: Members, note: Callable[
             fires = True
     if fires:
         result["tools"] = Raw(encoded(items))
+
+
+def restored(profile: Profile, method: str, error: Members, params: Members) -> Members:
+    """An error for a missing resource under the code that clients with a handshake know (S4-16).
+
+    Servers without one use -32602 for it too, so only an error that names the very resource that was asked for is meant.
+    """
+    if not profile.quirks.restore_resource_not_found or method != "resources/read":
+        return error
+    told = text_of((object_in(error.get("data")) or {}).get("uri"))
+    if bytes(error["code"]) != b"-32602" or told is None or told != text_of(params.get("uri")):
+        return error
+    return error | {"code": raw(RESOURCE_NOT_FOUND)}
 
 
 def normalize_array_items(tool: Members, note: Callable[[str], None]) -> bool:

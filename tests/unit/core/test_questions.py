@@ -354,7 +354,7 @@ ERROR = raw({"code": -32000, "message": "no", "data": {"a": [1.0]}})
         (ROOTS, {"roots": []}, {"roots": []}),
         (
             ROOTS,
-            {"roots": [{"uri": uri} for uri in ("file:///a", "https://b", "FILE:///c", " file:///d", "file:/e")], "_meta": {}},
+            {"roots": [{"uri": uri} for uri in ("file:///a", "https://b", "FILE:///c", " file:///d", "file:/e")]},
             {"roots": [{"uri": "file:///a"}]},
         ),
     ],
