@@ -69,7 +69,9 @@ class Dialogue:
         self._at(at)
         for frame in frames:
             if isinstance(frame, dict) and "method" in frame and "id" in frame:
-                self._client_asked.setdefault(json.dumps(frame["id"]), str(frame["method"]))
+                key = json.dumps(frame["id"])
+                if not self.front.has_in_flight(key.encode()):
+                    self._client_asked[key] = str(frame["method"])
         self.front.receive([self._line(frame) for frame in frames], self.now)
         return self._settle()
 

@@ -1,8 +1,8 @@
 """The frame log: one JSON object a line for each frame, as it was on the wire (CHECK-05 to CHECK-07, decisions C5).
 
-`time` is the wall clock in seconds, `offset` the seconds since the log began, `face` the side of the bridge,
-`direction` `<` for what arrived and `>` for what left, `lane` the path it took, `frame` its text with credentials masked. `rules`
-is there for a frame that was changed by rules that can lose something: their rows, classes and places.
+`time` is the wall clock in seconds and `offset` the seconds since the log began; `face` is the side of the bridge;
+`direction` is `<` for what arrived and `>` for what left; `lane` is the path it took, `frame` its text with credentials
+masked. `rules` is there for a frame that was changed by rules that can lose something: rows, classes and places.
 """
 
 import time

@@ -155,6 +155,10 @@ class Legacy:
         self._holding = False
         self._keys = 0
 
+    def has_in_flight(self, id: bytes) -> bool:
+        """Whether a request with this id still waits for its answer."""
+        return (id if b"\\" not in id else id_key(id)) in self._flight
+
     # ------------------------------------------------------------------ from the client
 
     def receive(self, lines: "list[bytes | Overlong]", now: float) -> None:
@@ -224,6 +228,9 @@ class Legacy:
     def _request(self, frame: Frame, id: bytes, now: float) -> None:
         method = frame.method
         assert method is not UNSET
+        if self.has_in_flight(id):
+            self._fail(id, Fault(Cause.DUPLICATE_ID))
+            return
         if method in FORWARDED:
             if self.state is State.READY:  # what the table says too, on the path that must be short
                 if self._admits(id):
@@ -267,13 +274,10 @@ class Legacy:
             self._fail(id, self.gone)
 
     def _admits(self, id: bytes) -> bool:
-        """Whether one more request may be in flight; it is refused at once otherwise (FLIGHT-02, T15)."""
-        if (id if b"\\" not in id else id_key(id)) in self._flight:
-            self._fail(id, Fault(Cause.DUPLICATE_ID))
-        elif len(self._flight) >= self.limits.in_flight:
-            self._fail(id, Fault(Cause.TOO_MANY_REQUESTS))
-        else:
+        """Whether one more request may be in flight; it is refused at once otherwise (FLIGHT-02)."""
+        if len(self._flight) < self.limits.in_flight:
             return True
+        self._fail(id, Fault(Cause.TOO_MANY_REQUESTS))
         return False
 
     def _forward(self, frame: Frame, id: bytes, now: float) -> None:

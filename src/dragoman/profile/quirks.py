@@ -49,7 +49,7 @@ def apply_quirks(profile: Profile, method: str, result: Members, note: Callable[
 def restored(profile: Profile, method: str, error: Members, params: Members) -> Members:
     """An error for a missing resource under the code that clients with a handshake know (S4-16).
 
-    Servers without one use -32602 for it too, so only an error that names the very resource that was asked for is meant.
+    Servers without one use -32602 for it too, so only an error that names the very resource asked for is meant.
     """
     if not profile.quirks.restore_resource_not_found or method != "resources/read":
         return error

@@ -69,7 +69,9 @@ class Lines:
         if not data:
             return
         if self._overlong is not None:
-            self._overlong = Overlong(self._overlong.head, (self._overlong.tail + data)[-EDGE:])
+            head, tail = self._overlong.head, self._overlong.tail
+            head = head if len(head) == EDGE else (head + data)[:EDGE]
+            self._overlong = Overlong(head, (tail + data)[-EDGE:])
             return
         self._kept.append(data)
         self._held += len(data)

@@ -1,0 +1,79 @@
+"""Framing: what a line is, at any chunk borders and any length."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.wire.lines import EDGE, Lines, Overlong
+
+PROVES = ("LINE-01", "SIZE-01", "B01", "B05", "B11", "B12", "B162", "TSTDIO-02")
+
+LIMIT = 1000
+
+
+def fed(framer: Lines, *chunks: bytes) -> list[bytes | Overlong]:
+    return [line for chunk in chunks for line in framer.feed(chunk)]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "lines"),
+    [
+        ([b"a\nb\n"], [b"a", b"b"]),
+        ([b"a", b"b\nc"], [b"ab"]),
+        ([b"a\r\nb\r\n"], [b"a\r", b"b\r"]),
+        ([b"\n \n\t\r\na\n\n"], [b"a"]),
+        (["x\u2028y\u2029z\n".encode()], ["x\u2028y\u2029z".encode()]),
+        ([b"a\n", b"", b"b", b"\n"], [b"a", b"b"]),
+        ([b"a", b"\nb\nc\nd", b"\n"], [b"a", b"b", b"c", b"d"]),
+    ],
+)
+def test_only_lf_ends_a_line_and_blank_ones_are_none(chunks: list[bytes], lines: list[bytes]) -> None:
+    assert fed(Lines(LIMIT), *chunks) == lines
+
+
+def test_the_rest_without_a_line_end_comes_at_the_end_once() -> None:
+    framer = Lines(LIMIT)
+    assert fed(framer, b"a\nrest") == [b"a"]
+    assert framer.end() == [b"rest"]
+    assert framer.end() == []
+
+
+def test_a_line_of_the_limit_passes_and_a_longer_one_keeps_its_edges() -> None:
+    whole, longer = b"x" * LIMIT, b"<" + b"y" * LIMIT + b">"
+    lines = fed(Lines(LIMIT), whole + b"\n" + longer + b"\nnext\n")
+    assert lines == [whole, Overlong(longer[:EDGE], longer[-EDGE:]), b"next"]
+
+
+@pytest.mark.parametrize("step", [1, 7, 256, 5000])
+def test_a_long_line_is_thrown_away_as_it_comes(step: int) -> None:
+    framer = Lines(LIMIT)
+    line = bytes(range(1, 10)) * 5000 + b"tail"
+    found: list[bytes | Overlong] = []
+    for start in range(0, len(line), step):
+        found += framer.feed(line[start : start + step])
+        assert framer.held <= LIMIT + step + 1
+    found += framer.feed(b"\nnext\n")
+    assert found == [Overlong(line[:EDGE], line[-EDGE:]), b"next"]
+
+
+def test_a_long_line_that_never_ends_is_told_at_the_end() -> None:
+    framer = Lines(LIMIT)
+    assert fed(framer, b"a" * 5000) == []
+    assert framer.end() == [Overlong(b"a" * EDGE, b"a" * EDGE)]
+
+
+contents = st.lists(st.binary(max_size=60).map(lambda line: line.replace(b"\n", b"?")), max_size=12)
+
+
+@given(contents, st.lists(st.integers(0, 800), max_size=20), st.integers(1, 80))
+def test_lines_do_not_depend_on_chunk_borders(lines: list[bytes], cuts: list[int], limit: int) -> None:
+    data = b"".join(line + b"\n" for line in lines)
+    borders = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
+    pieces = [data[start:stop] for start, stop in pairwise(borders)]
+    whole = Lines(limit)
+    one_by_one = Lines(limit)
+    expected = fed(whole, data) + whole.end()
+    assert fed(Lines(limit), *pieces) == expected
+    assert fed(one_by_one, *(data[place : place + 1] for place in range(len(data)))) == expected
