@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from dragoman.fronts.legacy import State
+from dragoman.fronts.lifecycle import State
 from dragoman.limits import Limits, Timeouts
 from support.dialogue import Dialogue
 

@@ -5,14 +5,15 @@ Everything that leaves is checked against the official schema of its receiver, w
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from dragoman.backs.modern import Modern
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.handshake import Identity
-from dragoman.fronts.legacy import Legacy, State
+from dragoman.fronts.legacy import Legacy
+from dragoman.fronts.lifecycle import State
 from dragoman.limits import Limits
 from dragoman.profile import Profile, named
 from dragoman.wire.lines import Overlong
@@ -68,10 +69,7 @@ class Dialogue:
         """The client writes these frames in one go: objects get `jsonrpc`, bytes go as they are."""
         self._at(at)
         for frame in frames:
-            if isinstance(frame, dict) and "method" in frame and "id" in frame:
-                key = json.dumps(frame["id"])
-                if not self.front.has_in_flight(key.encode()):
-                    self._client_asked[key] = str(frame["method"])
+            self._remember(frame)
         self.front.receive([self._line(frame) for frame in frames], self.now)
         return self._settle()
 
@@ -180,11 +178,20 @@ class Dialogue:
             assert at >= self.now
             self.now = at
 
+    def _remember(self, frame: Any) -> None:
+        """Which method an answer will be for, to know its official type."""
+        if isinstance(frame, dict) and "method" in frame and "id" in frame:
+            request = cast("dict[str, Any]", frame)
+            key = json.dumps(request["id"])
+            if not self.front.has_in_flight(key.encode()):
+                self._client_asked[key] = request["method"]
+
     @staticmethod
     def _line(frame: Any) -> bytes | Overlong:
         if isinstance(frame, bytes | Overlong):
             return frame
-        return json.dumps({"jsonrpc": "2.0", **frame} if isinstance(frame, dict) else frame).encode()
+        whole: Any = {"jsonrpc": "2.0", **cast("dict[str, Any]", frame)} if isinstance(frame, dict) else frame
+        return json.dumps(whole, separators=(",", ":")).encode()
 
     def _settle(self) -> "Dialogue":
         if self.mediator.stop_wanted:

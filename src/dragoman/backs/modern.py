@@ -402,6 +402,8 @@ class Modern:
         if round_ is not None:
             self.middle.failed(round_.call, Fault(Cause.INVALID_RESPONSE, _flaw_detail(broken, self.limits)), now)
             return
+        if not broken.ended:
+            return  # its end may name the request
         shown = broken.excerpt[: self.limits.excerpt].decode("utf-8", "replace")
         self._note_noise(f"a line that is {broken.flaw.value}: {shown!r}")
 

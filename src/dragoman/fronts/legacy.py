@@ -7,9 +7,7 @@
 * Nothing is written for a request after its answer, and nothing at all for one that was cancelled (CANC-03, PROG-07).
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from enum import Enum
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -21,8 +19,10 @@ from dragoman.exchange.ports import FromClient
 from dragoman.faults import INVALID_PARAMS, Cause, Fault
 from dragoman.fronts.asking import Asking
 from dragoman.fronts.handshake import Identity, initialize_result, read_initialize
+from dragoman.fronts.lifecycle import ON_REQUEST, Action, Kind, State
 from dragoman.fronts.lost_state import lost_state
-from dragoman.fronts.subscriptions import Change, Subscriptions
+from dragoman.fronts.subscriptions import Change, Subscriptions, promised
+from dragoman.fronts.waiting import Opening, Waiting
 from dragoman.limits import Limits
 from dragoman.profile import Profile
 from dragoman.revisions import Trait
@@ -30,7 +30,7 @@ from dragoman.revisions.methods import FORWARDED
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Flaw, Frame, id_key, is_id
 from dragoman.wire.lines import Overlong
-from dragoman.wire.members import EMPTY, Members, encoded, first_byte, is_object, is_true, object_in, text_of
+from dragoman.wire.members import EMPTY, Members, encoded, first_byte, is_object, object_in, text_of
 
 MODERN_MARK = "io.modelcontextprotocol/protocolVersion"
 CHANGED_NOTICE = {
@@ -51,89 +51,6 @@ _members = msgspec.json.Decoder(dict[str, Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
 
-class State(Enum):
-    AWAITING_INITIALIZE = "awaiting initialize"
-    INITIALIZING = "initializing"
-    READY = "ready"
-    SERVER_GONE = "closing: the server is gone"
-    CLIENT_LEFT = "closing: the client left"
-
-
-class Kind(Enum):
-    INITIALIZE = "initialize"
-    FORWARD = "forward"
-    SUBSCRIBE = "subscribe"
-    UNKNOWN = "unknown"
-
-
-class Action(Enum):
-    OPEN = "open"
-    FORWARD = "forward"
-    CHANGE = "change"
-    HOLD = "hold"
-    REFUSE_TWICE = "refuse twice"
-    REFUSE_UNOPENED = "refuse unopened"
-    REFUSE_UNKNOWN = "refuse unknown"
-    REFUSE_GONE = "refuse gone"
-    IGNORE = "ignore"
-
-
-ON_REQUEST: Mapping[State, Mapping[Kind, Action]] = {
-    State.AWAITING_INITIALIZE: {
-        Kind.INITIALIZE: Action.OPEN,
-        Kind.FORWARD: Action.REFUSE_UNOPENED,
-        Kind.SUBSCRIBE: Action.REFUSE_UNOPENED,
-        Kind.UNKNOWN: Action.REFUSE_UNOPENED,
-    },
-    State.INITIALIZING: {
-        Kind.INITIALIZE: Action.REFUSE_TWICE,
-        Kind.FORWARD: Action.HOLD,
-        Kind.SUBSCRIBE: Action.HOLD,
-        Kind.UNKNOWN: Action.HOLD,
-    },
-    State.READY: {
-        Kind.INITIALIZE: Action.REFUSE_TWICE,
-        Kind.FORWARD: Action.FORWARD,
-        Kind.SUBSCRIBE: Action.CHANGE,
-        Kind.UNKNOWN: Action.REFUSE_UNKNOWN,
-    },
-    State.SERVER_GONE: dict.fromkeys(Kind, Action.REFUSE_GONE),
-    State.CLIENT_LEFT: dict.fromkeys(Kind, Action.IGNORE),
-}
-
-
-class Waiting(Call):
-    """A call with what only this front needs to answer it."""
-
-    __slots__ = ("count", "id", "last", "second", "token")
-
-    def __init__(
-        self,
-        key: int,
-        method: str,
-        params: Members,
-        caller: Caller,
-        meta: Members | None,
-        id: bytes,
-        token: bytes | None,
-    ) -> None:
-        super().__init__(key, method, params, caller, meta, token is not None)
-        self.id = id
-        self.token = token
-        self.last = float("-inf")
-        self.second = 0.0
-        self.count = 0
-
-
-class _Opening:
-    """The `initialize` in flight."""
-
-    __slots__ = ("id",)
-
-    def __init__(self, id: bytes) -> None:
-        self.id = id
-
-
 class Legacy:
     """`out` takes the frames for the client, each without a line end; the runtime empties it."""
 
@@ -150,7 +67,7 @@ class Legacy:
         self.level: str | None = None
         self.gone = Fault(Cause.UPSTREAM_EXITED)
         self._caller: Caller | None = None
-        self._flight: dict[bytes, Waiting | Change | _Opening] = {}
+        self._flight: dict[bytes, Waiting | Change | Opening] = {}
         self._held: list[tuple[Frame, bytes]] = []
         self._holding = False
         self._keys = 0
@@ -309,7 +226,7 @@ class Legacy:
             return
         self.state = State.INITIALIZING
         self._caller = caller
-        self._flight[id_key(id)] = _Opening(id)
+        self._flight[id_key(id)] = Opening(id)
         self._held = []
         self._holding = True
         self.middle.open(caller, now)
@@ -377,7 +294,7 @@ class Legacy:
             self.asking.finish(waiting)
         elif isinstance(waiting, Change):
             self.subscriptions.drop(waiting.id)
-        elif isinstance(waiting, _Opening):
+        elif isinstance(waiting, Opening):
             self.state = State.AWAITING_INITIALIZE
             self.middle.abandon(now)
             self._replay(now)
@@ -428,7 +345,7 @@ class Legacy:
         if caller is None or opening is None:
             return
         self.state = State.READY
-        self.subscriptions = _promised(ready)
+        self.subscriptions = promised(ready)
         self._answer(opening.id, initialize_result(ready, caller, self.identity))
         self._replay(now)
 
@@ -442,33 +359,9 @@ class Legacy:
 
     def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
         assert isinstance(call, Waiting)
-        token = call.token
-        if token is None:
-            return
-        try:
-            value = float(bytes(progress))
-        except ValueError:
-            return
-        if value <= call.last:  # a new round may begin again below (H-03)
-            return
-        rate = self.profile.progress_rate
-        if rate is not None:
-            if now - call.second >= 1.0:
-                call.second, call.count = now, 0
-            call.count += 1
-            if call.count > rate:
-                return
-        call.last = value
-        pieces: list[bytes | Raw] = [
-            b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":', token,
-            b',"progress":', progress,
-        ]  # fmt: skip
-        if total is not None:
-            pieces += (b',"total":', total)
-        if message is not None:
-            pieces += (b',"message":', message)
-        pieces.append(b"}}")
-        self.out.append(b"".join(pieces))
+        frame = call.progress_frame(progress, total, message, self.profile.progress_rate, now)
+        if frame is not None:
+            self.out.append(frame)
 
     def ask(self, call: Call, questions: list[Question], now: float) -> None:
         self.asking.ask(call, questions)
@@ -554,19 +447,19 @@ class Legacy:
     def _tell_all(self) -> None:
         """Whatever may have changed unseen is told as changed (GAP-01)."""
         lists, uris = self.subscriptions.lists, self.subscriptions.uris
-        for promised, what in (
+        for wanted, what in (
             (lists.tools, Changed.TOOLS),
             (lists.prompts, Changed.PROMPTS),
             (lists.resources, Changed.RESOURCES),
         ):
-            if promised:
+            if wanted:
                 self.changed(what, None)
         for uri in uris:
             self.out.append(wire.notice(CHANGED_NOTICE[Changed.RESOURCE], encoded({"uri": uri})))
 
-    def _take_opening(self) -> _Opening | None:
+    def _take_opening(self) -> Opening | None:
         for key, waiting in self._flight.items():
-            if isinstance(waiting, _Opening):
+            if isinstance(waiting, Opening):
                 del self._flight[key]
                 return waiting
         return None
@@ -589,11 +482,3 @@ def _error_of(frame: Frame) -> Raw | None:
         return None
     code = bytes(error.get("code") or b"")
     return frame.error if code.lstrip(b"-").isdigit() and frame.error is not UNSET else None
-
-
-def _promised(ready: Ready) -> Subscriptions:
-    def says(capability: str, flag: str) -> bool:
-        return is_true((object_in(ready.capabilities.get(capability)) or {}).get(flag))
-
-    lists = Filter(says("tools", "listChanged"), says("prompts", "listChanged"), says("resources", "listChanged"))
-    return Subscriptions(lists, says("resources", "subscribe"))

@@ -8,7 +8,8 @@ heard of. The first wish has no request behind it: `notifications/initialized` o
 from collections import deque
 from dataclasses import dataclass
 
-from dragoman.exchange.events import Filter
+from dragoman.exchange.events import Filter, Ready
+from dragoman.wire.members import is_true, object_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +72,13 @@ class Subscriptions:
     def _uris_after(self, change: Change) -> tuple[str, ...]:
         others = tuple(uri for uri in self.uris if uri != change.uri)
         return (*others, change.uri) if change.adds else others
+
+
+def promised(ready: Ready) -> Subscriptions:
+    """What the client was promised when it was told what the server declared."""
+
+    def says(capability: str, flag: str) -> bool:
+        return is_true((object_in(ready.capabilities.get(capability)) or {}).get(flag))
+
+    lists = Filter(says("tools", "listChanged"), says("prompts", "listChanged"), says("resources", "listChanged"))
+    return Subscriptions(lists, says("resources", "subscribe"))

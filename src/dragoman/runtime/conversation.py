@@ -201,10 +201,10 @@ class Conversation:
         self.mediator.stopped(self._loop.time())
         self._settle()
 
-    def _server_gone(self, how: str) -> None:
+    def _server_gone(self, how: str, ended: bool) -> None:
         self._log.note(Level.ERR, "upstream", f"the server's process {how}")
         ready = self.mediator.is_open
-        self.back.lost(Fault(Cause.UPSTREAM_EXITED), self._loop.time())
+        self.back.lost(Fault(Cause.UPSTREAM_EXITED if ended else Cause.CLOSED), self._loop.time())
         self._settle()
         if ready:
             self._loop.call_later(self._limits.linger, self._end, EXIT_LOST)

@@ -60,7 +60,11 @@ class Exit:
 
 
 class Child:
-    """The channel to a child process. `lines` gets what each read completes, `gone` is called once, with a sentence."""
+    """The channel to a child process.
+
+    `lines` gets what each read completes. `gone` is called once: how it ended, in words, and whether the process has
+    ended or only closed its output.
+    """
 
     def __init__(
         self,
@@ -68,7 +72,7 @@ class Child:
         loop: asyncio.AbstractEventLoop,
         limits: Limits,
         lines: Callable[[PipeLines], None],
-        gone: Callable[[str], None],
+        gone: Callable[[str, bool], None],
         stderr: Callable[[bytes], None],
         drained: Callable[[], None] = lambda: None,
     ) -> None:
@@ -78,7 +82,7 @@ class Child:
         self._limits = limits
         self._lines = lines
         self._gone = gone
-        self._framer = Lines(limits.line)
+        self._framer = Lines(limits.line, eager=True)
         self._writer = Writer(_unblocked(spawned.stdin), loop, drained=drained)
         self._out = Reader(spawned.stdout, loop, self._feed, self._out_ended)
         self._err = Reader(spawned.stderr, loop, stderr, lambda: None)
@@ -144,7 +148,8 @@ class Child:
     def _tell(self, how: str) -> None:
         if not self._told and not self._ending:
             self._told = True
-            self._gone(self._how_it_ended() if self._exit.done.is_set() else how)
+            ended = self._exit.done.is_set()
+            self._gone(self._how_it_ended() if ended else how, ended)
 
     def _how_it_ended(self) -> str:
         with contextlib.suppress(ChildProcessError, AttributeError):

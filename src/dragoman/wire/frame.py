@@ -52,12 +52,16 @@ class Flaw(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Bytes that are no message. `id` is as written, `answers` tells that the bytes look like a response."""
+    """Bytes that are no message. `id` is as written, `answers` tells that the bytes look like a response.
+
+    A line that is too long may still be on its way: then it has not `ended`.
+    """
 
     flaw: Flaw
     id: bytes | None = None
     answers: bool = False
     excerpt: bytes = b""
+    ended: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +148,7 @@ def _overlong(line: Overlong) -> Broken:
     names = dict(salvage.members_at_top(line.head))
     found = names.get(b"id") or salvage.last_id_in(line.tail)
     answers = b"method" not in names and (b"result" in names or b"error" in names)
-    return Broken(Flaw.TOO_LONG, found, answers, line.head[:EXCERPT])
+    return Broken(Flaw.TOO_LONG, found, answers, line.head[:EXCERPT], line.ended)
 
 
 def is_repeated(data: bytes, frame: Frame) -> bool:

@@ -12,19 +12,24 @@ EDGE = 256
 
 @dataclass(frozen=True, slots=True)
 class Overlong:
-    """A line above the limit: how it began and how it ended."""
+    """A line above the limit: how it began and how it ended. It may be told before its end is known."""
 
     head: bytes
     tail: bytes
+    ended: bool = True
 
 
 class Lines:
-    """A framer for one direction of one pipe. `limit` is in bytes, without the line end."""
+    """A framer for one direction of one pipe. `limit` is in bytes, without the line end.
 
-    __slots__ = ("_held", "_kept", "_overlong", "limit")
+    An `eager` framer tells of an overlong line as soon as it is one, and again when it ends (SIZE-04).
+    """
 
-    def __init__(self, limit: int) -> None:
+    __slots__ = ("_held", "_kept", "_overlong", "eager", "limit")
+
+    def __init__(self, limit: int, eager: bool = False) -> None:
         self.limit = limit
+        self.eager = eager
         self._kept: list[bytes] = []
         self._held = 0
         self._overlong: Overlong | None = None
@@ -33,16 +38,14 @@ class Lines:
         """The lines that `data` completes, in order, blank ones left out."""
         end = data.rfind(b"\n")
         if end < 0:
-            self._keep(data)
-            return []
+            return self._keep(data)
         if self._held or self._overlong is not None:
             first, _, data = data.partition(b"\n")
             self._keep(first)
             lines = self._finish()
             end -= len(first) + 1
             if end < 0:
-                self._keep(data)
-                return lines
+                return lines + self._keep(data)
         else:
             lines = []
         limit = self.limit
@@ -53,8 +56,7 @@ class Lines:
                 lines.append(Overlong(line[:EDGE], line[-EDGE:]))
             elif line and not line.isspace():
                 lines.append(line)
-        self._keep(data[end + 1 :])
-        return lines
+        return lines + self._keep(data[end + 1 :]) if end + 1 < len(data) else lines
 
     def end(self) -> "list[bytes | Overlong]":
         """What the input ended in the middle of: a last line without its LF."""
@@ -65,20 +67,23 @@ class Lines:
         """Bytes in memory for a line that has not ended; never more than the limit and two edges."""
         return self._held
 
-    def _keep(self, data: bytes) -> None:
+    def _keep(self, data: bytes) -> "list[bytes | Overlong]":
         if not data:
-            return
+            return []
         if self._overlong is not None:
             head, tail = self._overlong.head, self._overlong.tail
             head = head if len(head) == EDGE else (head + data)[:EDGE]
             self._overlong = Overlong(head, (tail + data)[-EDGE:])
-            return
+            return []
         self._kept.append(data)
         self._held += len(data)
         if self._held > self.limit + 1:  # one more for a CR
             whole = b"".join(self._kept)
             self._overlong = Overlong(whole[:EDGE], whole[-EDGE:])
             self._kept, self._held = [], 0
+            if self.eager:
+                return [Overlong(whole[:EDGE], b"", ended=False)]
+        return []
 
     def _finish(self) -> "list[bytes | Overlong]":
         if self._overlong is not None:

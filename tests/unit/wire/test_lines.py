@@ -64,6 +64,15 @@ def test_a_long_line_that_never_ends_is_told_at_the_end() -> None:
     assert framer.end() == [Overlong(b"a" * EDGE, b"a" * EDGE)]
 
 
+def test_an_eager_framer_tells_at_once_that_a_line_is_too_long_and_again_when_it_ends() -> None:
+    framer = Lines(LIMIT, eager=True)
+    head = b'{"id":5,' + b"x" * (EDGE - 8)
+    assert framer.feed(head) == []
+    assert framer.feed(b"y" * LIMIT) == [Overlong(head[:EDGE], b"", ended=False)]
+    assert framer.feed(b"y" * LIMIT) == []
+    assert framer.feed(b"z\nnext\n") == [Overlong(head[:EDGE], b"y" * (EDGE - 1) + b"z"), b"next"]
+
+
 contents = st.lists(st.binary(max_size=60).map(lambda line: line.replace(b"\n", b"?")), max_size=12)
 
 

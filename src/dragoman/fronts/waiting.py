@@ -1,0 +1,73 @@
+"""Requests of a client that wait for their answer, with what only a front with a handshake needs to answer them."""
+
+from msgspec import Raw
+
+from dragoman.exchange.caller import Caller
+from dragoman.exchange.events import Call
+from dragoman.wire.members import Members
+
+
+class Waiting(Call):
+    """A call under the client's own id and progress token, both as the client wrote them."""
+
+    __slots__ = ("count", "id", "last", "second", "token")
+
+    def __init__(
+        self,
+        key: int,
+        method: str,
+        params: Members,
+        caller: Caller,
+        meta: Members | None,
+        id: bytes,
+        token: bytes | None,
+    ) -> None:
+        super().__init__(key, method, params, caller, meta, token is not None)
+        self.id = id
+        self.token = token
+        self.last = float("-inf")
+        self.second = 0.0
+        self.count = 0
+
+    def progress_frame(
+        self, progress: Raw, total: Raw | None, message: Raw | None, rate: int | None, now: float
+    ) -> bytes | None:
+        """The notification for the client; `None` when there is to be none.
+
+        Only a client that gave a token hears of progress (PROG-01), only of progress that rises (H-03), and of no more
+        than `rate` in a second (PROG-06).
+        """
+        if self.token is None:
+            return None
+        try:
+            value = float(bytes(progress))
+        except ValueError:
+            return None
+        if value <= self.last:
+            return None
+        if rate is not None:
+            if now - self.second >= 1.0:
+                self.second, self.count = now, 0
+            self.count += 1
+            if self.count > rate:
+                return None
+        self.last = value
+        pieces: list[bytes | Raw] = [
+            b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":', self.token,
+            b',"progress":', progress,
+        ]  # fmt: skip
+        if total is not None:
+            pieces += (b',"total":', total)
+        if message is not None:
+            pieces += (b',"message":', message)
+        pieces.append(b"}}")
+        return b"".join(pieces)
+
+
+class Opening:
+    """The `initialize` in flight."""
+
+    __slots__ = ("id",)
+
+    def __init__(self, id: bytes) -> None:
+        self.id = id

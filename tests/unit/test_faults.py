@@ -1,0 +1,75 @@
+"""The table of causes: every one has a code, one sentence of its own, and the facts that a reader needs."""
+
+import re
+
+import pytest
+
+from dragoman.faults import TABLE, Cause, Fault
+from dragoman.wire.members import opened, text_of, value_of
+
+PROVES = (
+    *("ERR-01", "ERR-02", "ERR-04", "ERR-06", "ERR-14", "ERR-17", "ERR-23", "ERR-25", "ERR-27", "ERR-36", "ERR-37"),
+    *("ERR-38", "ERR-42", "ERR-03"),
+)
+
+FACTS: dict[Cause, tuple[int, str]] = {
+    Cause.RPC: (-32603, "upstream server.*error.*log"),
+    Cause.TIMEOUT: (-32603, "upstream server.*in time.*log"),
+    Cause.CLOSED: (-32603, "upstream server.*stopped.*log"),
+    Cause.TRANSPORT_FAILED: (-32603, "connection.*failed.*log"),
+    Cause.INVALID_RESPONSE: (-32603, "upstream server.*no valid.*log"),
+    Cause.TOO_MANY_ROUNDS: (-32603, "kept asking.*log"),
+    Cause.OUT_OF_MEMORY: (-32603, "memory"),
+    Cause.UNDECLARED_INPUT_REQUEST: (-32603, "input.*did not declare"),
+    Cause.HOOK_FAILED: (-32603, "bridge cannot.*input"),
+    Cause.NOT_CONNECTED: (-32603, "no connection.*log"),
+    Cause.TASK_CANCELLED: (-32603, "cancelled the task"),
+    Cause.INVALID_REQUEST: (-32602, "params.*cannot be sent"),
+    Cause.INVALID_META: (-32602, "_meta key.*cannot be sent"),
+    Cause.SPAWN_FAILED: (-32603, "cannot be started.*command.*log"),
+    Cause.CONNECT_FAILED: (-32603, "URL.*proxy.*CA.*log"),
+    Cause.DISCOVER_FAILED: (-32603, "server/discover.*2026-07-28.*respond.*log"),
+    Cause.UPSTREAM_EXITED: (-32603, "process.*stopped.*log"),
+    Cause.NOT_INITIALIZED: (-32600, "not initialized.*initialize first"),
+    Cause.ALREADY_INITIALIZED: (-32600, "already"),
+    Cause.TOO_MANY_REQUESTS: (-32603, "[Tt]oo many requests"),
+    Cause.LINE_TOO_LONG: (-32600, "longer than the line limit"),
+    Cause.TOO_DEEP: (-32600, "nested deeper than the limit"),
+    Cause.PARSE_ERROR: (-32700, "not valid JSON"),
+    Cause.INVALID_REQUEST_SHAPE: (-32600, "no valid JSON-RPC 2.0"),
+    Cause.METHOD_NOT_FOUND: (-32601, "does not have this method"),
+    Cause.INVALID_PARAMS: (-32602, "params.*not valid"),
+    Cause.INVALID_INPUT_REQUEST: (-32603, "invalid.*log"),
+    Cause.TOO_MANY_INPUT_REQUESTS: (-32603, "more inputs at one time"),
+    Cause.INPUT_TIMEOUT: (-32603, "client did not answer.*in time"),
+    Cause.INVALID_CLIENT_ANSWER: (-32603, "client sent an invalid answer"),
+}
+
+
+@pytest.mark.parametrize("cause", Cause)
+def test_each_cause_has_a_code_and_a_sentence_that_stands_alone(cause: Cause) -> None:
+    code, sentence = TABLE[cause]
+    assert code in (-32700, -32600, -32601, -32602, -32603)
+    assert sentence.endswith(".")
+    assert "{" not in sentence
+    assert "://" not in sentence
+
+
+def test_each_sentence_is_the_cause_s_own() -> None:
+    assert len({sentence for _, sentence in TABLE.values()}) == len(Cause)
+
+
+@pytest.mark.parametrize("cause", FACTS)
+def test_the_code_and_the_facts_are_those_of_the_rules(cause: Cause) -> None:
+    code, facts = FACTS[cause]
+    assert TABLE[cause][0] == code
+    assert re.search(facts, TABLE[cause][1], re.DOTALL)
+
+
+def test_an_error_object_names_its_cause_and_a_detail_only_where_there_is_one() -> None:
+    plain = opened(Fault(Cause.TIMEOUT).error())
+    assert value_of(plain["data"]) == {"cause": "timeout"}
+    assert text_of(plain["message"]) == TABLE[Cause.TIMEOUT][1]
+    full = opened(Fault(Cause.DISCOVER_FAILED, "why", -32601, (("rule", "S1-01"),)).error())
+    assert value_of(full["code"]) == -32601
+    assert value_of(full["data"]) == {"cause": "discover_failed", "detail": "why", "rule": "S1-01"}
