@@ -414,7 +414,7 @@ class Modern:
     def _note_exchange(self, round_: Round, outcome: str, now: float) -> None:
         if self.notes.debugs:
             took = (now - round_.sent_at) * 1000
-            text = f"round {round_.number} of {round_.call.method} (call {round_.call.key}): {outcome}, {took:.0f} ms"
+            text = f"round {round_.number} of {round_.call.method} ({round_.call.label}): {outcome}, {took:.0f} ms"
             self.notes.note(Level.DEBUG, "exchange", text)
 
 

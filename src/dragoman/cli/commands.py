@@ -28,9 +28,11 @@ class Commands(click.Group):
     """A group in which the bridge needs no name: `dragoman [options] -- COMMAND…` (decisions C1)."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args:
+        if not args or args[0] == "help":
             args = ["--help"]
-        if args[0] not in self.commands and args[0] not in ("--help", "-h", "--version"):
+        if args[0] in ("--help", "-h", "--version"):
+            args = args[:1]
+        elif args[0] not in self.commands:
             args = ["bridge", *args]
         return super().parse_args(ctx, args)
 
@@ -158,18 +160,19 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
         profile = replace(profile, progress_rate=options["progress_rate"])
     early = ctx.obj
     assert isinstance(early, Early)
-    return run_bridge(
-        Settings(
-            command=tuple(command),
-            profile=profile,
-            name=str(options["name"]) if options["name"] is not None else None,
-            discover_timeout=float(str(options["discover_timeout"])),
-            line_limit=int(str(options["max_line_bytes"])),
-            log_level=str(options["log_level"]),
-            frame_log=str(options["log"]) if options["log"] is not None else None,
-        ),
-        early,
+    settings = Settings(
+        command=tuple(command),
+        profile=profile,
+        name=str(options["name"]) if options["name"] is not None else None,
+        discover_timeout=float(str(options["discover_timeout"])),
+        line_limit=int(str(options["max_line_bytes"])),
+        log_level=str(options["log_level"]),
+        frame_log=str(options["log"]) if options["log"] is not None else None,
     )
+    try:
+        return run_bridge(settings, early)
+    except OSError as error:
+        raise click.UsageError(f"the file of --log cannot be written: {error.strerror}") from None
 
 
 def _upstream_command(words: list[str] | None, options: dict[str, object]) -> list[str]:
@@ -258,5 +261,8 @@ def run(words: list[str], early: Early) -> int:
         sys.stderr.write(f"dragoman: {error.format_message()}\n{usage}\n")
         return 2
     except (click.Abort, KeyboardInterrupt):
+        return 1
+    except OSError as error:  # of what a command prints; the bridge has its own
+        sys.stderr.write(f"dragoman: the output cannot be written: {error.strerror}\n")
         return 1
     return code if isinstance(code, int) else 0

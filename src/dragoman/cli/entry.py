@@ -20,6 +20,7 @@ if sys.platform != "win32":
 HEAVY = ("click", "msgspec", "asyncio", "uvloop", "dragoman.cli.run")
 PLAIN = {"--profile", "--name", "--discover-timeout", "--max-line-bytes", "--log-level", "--progress-rate"}
 PLAIN_FLAGS = {"--allow-downgrade", "--allow-reencode", "--restore-error-codes"}
+PROFILES = ("neutral", "vscode")  # as dragoman.profile.NAMES, which would cost its imports
 READ = 1 << 16
 
 
@@ -50,13 +51,13 @@ def plain_command(words: list[str]) -> tuple[str, ...] | None:
         elif name not in PLAIN or not _is_safe(name, value):
             return None
         place += 1
-    return tuple(command) or None
+    return tuple(command) if command and command[0] else None
 
 
 def _is_safe(name: str, value: str) -> bool:
     """Whether a value is right beyond doubt; the real check comes later and may only refuse what this refuses."""
     if name == "--profile":
-        return value in ("neutral", "vscode")
+        return value in PROFILES
     if name == "--log-level":
         return value in ("err", "warn", "info", "debug")
     if name == "--name":
@@ -65,15 +66,24 @@ def _is_safe(name: str, value: str) -> bool:
 
 
 def is_initialize(line: bytes) -> bool:
-    """Whether a line is an `initialize` request, as every client writes it; a doubt is a no."""
-    packed = line.replace(b" ", b"")
-    return (
-        packed.startswith(b"{")
-        and b'"method":"initialize"' in packed
-        and b'"protocolVersion":"' in packed
-        and b'"clientInfo":{' in packed
-        and b'"id":' in packed
-    )
+    """Whether a line is an `initialize` for which the server is sure to be started (INIT-02); a doubt is a no."""
+    if b'"initialize"' not in line:
+        return False
+    import json
+
+    try:
+        frame = json.loads(line)  # noqa: TID251 - nothing of it is forwarded, and it costs the least to import
+        params = frame["params"]
+        info = params["clientInfo"]
+        texts = (params["protocolVersion"], info["name"], info["version"])
+        return (
+            (frame["jsonrpc"], frame["method"]) == ("2.0", "initialize")
+            and type(frame["id"]) in (str, int)
+            and all(isinstance(text, str) for text in texts)
+            and isinstance(params.get("capabilities", {}), dict)
+        )
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return False
 
 
 def _start_early(command: tuple[str, ...]) -> Early:

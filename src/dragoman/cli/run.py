@@ -10,7 +10,6 @@ from pathlib import PurePath
 from dragoman.backs.modern import Modern
 from dragoman.cli.early import Early
 from dragoman.core.mediator import Mediator
-from dragoman.exchange.notes import Level
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy
 from dragoman.limits import Limits, Timeouts
@@ -18,7 +17,7 @@ from dragoman.profile import Profile
 from dragoman.runtime.conversation import Conversation, Tap
 from dragoman.runtime.log import CHOICES, Log
 from dragoman.transports.pipes import Overflow
-from dragoman.transports.spawn import Spawned, spawn
+from dragoman.transports.upstream import Upstream
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +34,26 @@ class Settings:
 
 
 def run_bridge(settings: Settings, early: Early) -> int:
-    """Serve one client on our standard streams; gives the exit code."""
+    """Serve one client on our standard streams; gives the exit code.
+
+    Raises:
+        OSError: the file of the frame log cannot be written; nothing has been started.
+    """
     limits = replace(
         Limits(), line=settings.line_limit, timeouts=replace(Timeouts(), discover=settings.discover_timeout)
     )
     stderr = Overflow(2, limits.stderr)
-    log = Log(settings.profile.name, CHOICES[settings.log_level], stderr.write)
+    log = Log(settings.profile.name, CHOICES[settings.log_level], stderr.line)
     with ExitStack() as open_files:
-        try:
-            tap = _tap(settings.frame_log, stderr, open_files)
-        except OSError as error:
-            log.note(Level.ERR, "log", f"the file of --log cannot be written: {error.strerror}")
-            return 2
+        tap = _tap(settings.frame_log, stderr, open_files)
         identity = Identity(settings.name or PurePath(settings.command[0]).stem or settings.profile.name)
         mediator = Mediator(settings.profile, limits, log)
         mediator.front = front = Legacy(mediator, settings.profile, limits, log, identity)
         mediator.back = back = Modern(mediator, limits, log)
-        conversation = Conversation(front, mediator, back, _starter(settings, early), limits, log, stderr, tap)
+        server = Upstream(settings.command, early.spawned, early.error)
+        conversation = Conversation(front, mediator, back, server, limits, log, stderr, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(conversation.run(early.data))
-
-
-def _starter(settings: Settings, early: Early) -> Callable[[], Spawned]:
-    def start() -> Spawned:
-        spawned, early.spawned = early.spawned, None
-        error, early.error = early.error, None
-        if error is not None:
-            raise error
-        return spawned or spawn(settings.command)
-
-    return start
 
 
 def _tap(target: str | None, stderr: Overflow, open_files: ExitStack) -> Tap | None:
@@ -73,7 +62,7 @@ def _tap(target: str | None, stderr: Overflow, open_files: ExitStack) -> Tap | N
     from dragoman.diagnostics.framelog import FrameLog
 
     if target == "-":
-        return FrameLog(stderr.write)
+        return FrameLog(stderr.line)
     return FrameLog(open_files.enter_context(open(target, "ab", buffering=0)).write)
 
 

@@ -31,11 +31,15 @@ def check_options(ctx: click.Context, words: list[str], command: click.Command) 
         if isinstance(option, click.Option)
         for name in (*option.opts, *option.secondary_opts)
     }
+    room = sum(isinstance(param, click.Argument) for param in command.params)
     place = 0
     while place < len(words):
         word = words[place]
         place += 1
         if not word.startswith("-") or word == "-":
+            room -= 1
+            if room < 0:
+                raise click.UsageError(f"word {place} is one too many", ctx)
             continue
         name, equals, value = word.partition("=")
         option = options.get(name)

@@ -73,6 +73,7 @@ class Mediator:
     def call(self, call: Call, now: float) -> None:
         params = self._up.apply(call.method, Part.PARAMS, call.params, self._policy, self.losses)
         if isinstance(params, Refusal):
+            self._note_refusal(call, params)
             self.front.failed(call, _inexpressible(Cause.REQUEST_NOT_EXPRESSIBLE, params), now)
             return
         if self.losses:
@@ -103,6 +104,8 @@ class Mediator:
         self.back.speaks(caller)
 
     def left(self, reason: Reason, now: float) -> None:
+        if len(self.inflight):
+            self.notes.note(Level.INFO, "client", f"the input ended; requests that got no answer: {len(self.inflight)}")
         for call in self.inflight:
             self.cancel(call, reason, now)
         self.back.unwatch(reason)
@@ -123,6 +126,7 @@ class Mediator:
         if isinstance(why, ServerError):
             code = None if why.code == URL_ELICITATION_REQUIRED else why.code
             why = Fault(Cause.DISCOVER_FAILED, text_of(opened(why.error).get("message")), code)
+        self.notes.note(Level.ERR, "upstream", f"the server cannot be used: {why.cause}, {why.detail or 'no detail'}")
         self._refusal = why
         self._caller = None
         self.back.close()
@@ -162,7 +166,8 @@ class Mediator:
             return
         lowered = self._down.apply(call.method, Part.RESULT, result, self._policy, self.losses)
         if isinstance(lowered, Refusal):
-            self._report(call.method)
+            self.losses.clear()
+            self._note_refusal(call, lowered)
             self.front.failed(call, _inexpressible(Cause.RESULT_NOT_EXPRESSIBLE, lowered), now)
             return
         if self.losses:
@@ -222,7 +227,7 @@ class Mediator:
         for call in self.inflight.slow(now):
             waits = "answers of the client" if call.patience is Patience.INPUT else "the upstream server"
             elapsed = now - call.started
-            self.notes.note(Level.INFO, "call", f"{call.method} (call {call.key}) waits for {waits}, {elapsed:.0f} s")
+            self.notes.note(Level.INFO, "call", f"{call.method} ({call.label}) waits for {waits}, {elapsed:.0f} s")
         self.inflight.plan_wake()
         self.back.tick(now)
 
@@ -252,6 +257,10 @@ class Mediator:
             text = f"{method}: rule {loss.row} ({loss.kind}) at {loss.place or 'the top'}: {loss.detail}"
             self.notes.note(Level.INFO, "translate", text)
         self.losses.clear()
+
+    def _note_refusal(self, call: Call, refusal: Refusal) -> None:
+        text = f"{call.method} ({call.label}): refused by rule {refusal.row} at {refusal.place or 'the top'}"
+        self.notes.note(Level.WARN, "translate", f"{text}: {refusal.detail}")
 
     def _quirk(self, text: str) -> None:
         self.notes.note(Level.INFO, "quirk", text)

@@ -51,6 +51,11 @@ class Call:
         self.started = 0.0
         self.report_at = 0.0
 
+    @property
+    def label(self) -> str:
+        """How the log names this call; a front that knows what its client calls it says that."""
+        return f"call {self.key}"
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

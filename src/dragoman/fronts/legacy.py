@@ -70,6 +70,7 @@ class Legacy:
         self._flight: dict[bytes, Waiting | Change | Opening] = {}
         self._held: list[tuple[Frame, bytes]] = []
         self._holding = False
+        self._told_modern = False
         self._keys = 0
 
     def has_in_flight(self, id: bytes) -> bool:
@@ -161,6 +162,7 @@ class Legacy:
             self._set_level(frame, id)
             return
         elif method == "server/discover":
+            self._note_modern()
             self._fail(id, Fault(Cause.METHOD_NOT_FOUND))
             return
         elif method == "initialize":
@@ -182,7 +184,10 @@ class Legacy:
         elif action is Action.HOLD and self._holding:
             self._held.append((frame, id))
         elif action in (Action.HOLD, Action.REFUSE_UNOPENED):
-            self._fail(id, Fault(Cause.METHOD_NOT_FOUND if _is_modern(frame) else Cause.NOT_INITIALIZED))
+            modern = _is_modern(frame)
+            if modern:
+                self._note_modern()
+            self._fail(id, Fault(Cause.METHOD_NOT_FOUND if modern else Cause.NOT_INITIALIZED))
         elif action is Action.REFUSE_TWICE:
             self._fail(id, Fault(Cause.ALREADY_INITIALIZED))
         elif action is Action.REFUSE_UNKNOWN:
@@ -429,6 +434,13 @@ class Legacy:
         self._flight.clear()
 
     # ------------------------------------------------------------------ writing
+
+    def _note_modern(self) -> None:
+        """Say once that the client may need no bridge at all."""
+        if not self._told_modern:
+            self._told_modern = True
+            text = "the client speaks a revision without a handshake; unless it tries another next, it needs no bridge"
+            self.notes.note(Level.WARN, "client", text)
 
     def _answer(self, id: bytes, result: bytes | Raw) -> None:
         self.out.append(wire.reply(id, result))

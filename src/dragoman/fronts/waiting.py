@@ -6,6 +6,8 @@ from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import Call
 from dragoman.wire.members import Members
 
+SHOWN = 60  # bytes of an id in a log line
+
 
 class Waiting(Call):
     """A call under the client's own id and progress token, both as the client wrote them."""
@@ -28,6 +30,11 @@ class Waiting(Call):
         self.last = float("-inf")
         self.second = 0.0
         self.count = 0
+
+    @property
+    def label(self) -> str:
+        """The client's id for it, cut to a length that a log line can hold."""
+        return f"id {self.id[:SHOWN].decode('utf-8', 'replace')}"
 
     def progress_frame(
         self, progress: Raw, total: Raw | None, message: Raw | None, rate: int | None, now: float

@@ -30,6 +30,7 @@ from dragoman.runtime.log import Log
 from dragoman.transports.child import Child, PipeLines
 from dragoman.transports.pipes import Overflow, Reader, Writer, never_blocks
 from dragoman.transports.spawn import Spawned, widen
+from dragoman.transports.upstream import Upstream
 from dragoman.wire.lines import Lines
 
 EXIT_FINE, EXIT_LOST = 0, 1
@@ -47,7 +48,7 @@ class Conversation:
         front: Legacy,
         mediator: Mediator,
         back: Modern,
-        start: Callable[[], Spawned],
+        server: Upstream,
         limits: Limits,
         log: Log,
         stderr: Overflow,
@@ -56,7 +57,7 @@ class Conversation:
         self.front = front
         self.mediator = mediator
         self.back = back
-        self._start = start
+        self._server = server
         self._limits = limits
         self._log = log
         self._stderr = stderr
@@ -172,21 +173,19 @@ class Conversation:
 
     def _open_server(self) -> bool:
         try:
-            spawned = self._start()
+            spawned = self._server.start()
         except OSError as error:
             self._log.note(Level.ERR, "upstream", f"the command cannot be started: {error.strerror or 'unknown error'}")
             self.back.lost(Fault(Cause.SPAWN_FAILED), self._loop.time())
             self._settle()
             return False
-        self._child = Child(
-            spawned,
-            self._loop,
-            self._limits,
-            self._from_server,
-            self._server_gone,
-            self._stderr.write,
-        )
+        self._child = self._channel(spawned)
         return True
+
+    def _channel(self, spawned: Spawned) -> Child:
+        return Child(
+            spawned, self._loop, self._limits, self._from_server, self._server_gone, self._stderr.write
+        )  # fmt: skip
 
     def _stop_server(self) -> None:
         """End the server without ending the conversation; `mediator.stopped` follows."""
@@ -243,7 +242,8 @@ class Conversation:
         self._settle()
         if self._timer is not None:
             self._timer.cancel()
-        child, self._child = self._child, None
+        unused = self._server.take_unused()
+        child, self._child = self._channel(unused) if unused is not None else self._child, None
         if self._closing is not None:
             await self._closing
         if child is not None:

@@ -216,12 +216,19 @@ class Overflow:
         self._limit = limit
         self._writer: Writer | None = None
         self._dropped = 0
+        self._in_line = False
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on a full pipe is waited for by the loop."""
         self._writer = Writer(self._fd, loop, drained=self._tell)
 
+    def line(self, line: bytes) -> None:
+        """Write a line of our own, at the begin of a line even when the child left one open (LOGL-01)."""
+        self.write(b"\n" + line if self._in_line else line)
+
     def write(self, data: bytes) -> None:
+        """Write bytes of the child as they are."""
+        self._in_line = not data.endswith(b"\n")
         writer = self._writer
         if writer is None:
             with contextlib.suppress(OSError):
@@ -234,4 +241,4 @@ class Overflow:
     def _tell(self) -> None:
         dropped, self._dropped = self._dropped, 0
         if dropped:
-            self.write(b"[%d bytes of standard error were dropped: nobody read them]\n" % dropped)
+            self.line(b"[%d bytes of standard error were dropped: nobody read them]\n" % dropped)

@@ -52,7 +52,7 @@ class Lines:
         # One line in the chunk is by far the most usual.
         whole = [data[:end]] if data.find(b"\n") == end else data[:end].split(b"\n")
         for line in whole:
-            if len(line) > limit:
+            if len(line) > limit and _size(line) > limit:
                 lines.append(Overlong(line[:EDGE], line[-EDGE:]))
             elif line and not line.isspace():
                 lines.append(line)
@@ -92,6 +92,11 @@ class Lines:
             return [line]
         whole = b"".join(self._kept) if len(self._kept) > 1 else self._kept[0]
         self._kept, self._held = [], 0
-        if len(whole.rstrip(b"\r")) > self.limit:
+        if _size(whole) > self.limit:
             return [Overlong(whole[:EDGE], whole[-EDGE:])]
         return [whole] if whole and not whole.isspace() else []
+
+
+def _size(line: bytes) -> int:
+    """The length of a line without its line end, of which a CR may be a part."""
+    return len(line) - line.endswith(b"\r")

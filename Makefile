@@ -1,0 +1,44 @@
+# make demo runs the main job, make test proves it. Both set up what they need in .venv, from package names alone.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+DRAGOMAN_READY := .venv/dragoman-ready
+
+.PHONY: demo test check tests interop bench clean
+
+demo: $(DRAGOMAN_READY)
+	@$(BIN)/dragoman demo
+
+test: check tests
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+tests: $(READY)
+	$(BIN)/python -m pytest
+
+# Peers that are not ours, each in an environment of its own under .interop.
+interop: $(READY)
+	$(BIN)/python tests/interop/run.py
+
+# BENCH names the folder of the reference bench, LAB the folder of its peers (docs/performance.md).
+bench: $(DRAGOMAN_READY)
+	cd $(BENCH) && $(LAB)/vbench/bin/python compare.py $(CURDIR)/bench/subjects.toml \
+		--var lab=$(LAB) --var dragoman=$(CURDIR)/$(BIN)/dragoman --repeat 3 --soak 50000 $(ARGS)
+
+$(DRAGOMAN_READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dragoman needs Python 3.11 or newer; set PYTHON=")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(READY): pyproject.toml $(DRAGOMAN_READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf .venv .interop .ruff_cache .hypothesis .import_linter_cache
