@@ -28,8 +28,9 @@ from dragoman.limits import Limits
 from dragoman.revisions.plan import Loss
 from dragoman.runtime.log import Log
 from dragoman.transports.child import Child, PipeLines
-from dragoman.transports.pipes import Overflow, Reader, Writer, never_blocks
+from dragoman.transports.pipes import Overflow, Reader, binary, never_blocks, writer
 from dragoman.transports.spawn import Spawned, widen
+from dragoman.transports.tree import Tree
 from dragoman.transports.upstream import Upstream
 from dragoman.wire.lines import Lines
 
@@ -78,7 +79,8 @@ class Conversation:
         self._stderr.attach(loop)
         for own in (0, 1):
             widen(own)
-        self._client = Writer(never_blocks(1), loop, broken=self._client_ended, drained=self._relieved)
+        binary(0, 1, 2)
+        self._client = writer(never_blocks(1), loop, broken=self._client_ended, drained=self._relieved)
         self._input = Reader(0, loop, self._from_client, self._client_ended)
         if self._tap is not None:
             self.mediator.on_losses = self._keep_losses
@@ -173,19 +175,18 @@ class Conversation:
 
     def _open_server(self) -> bool:
         try:
-            spawned = self._server.start()
+            spawned, tree = self._server.start()
         except OSError as error:
             self._log.note(Level.ERR, "upstream", f"the command cannot be started: {error.strerror or 'unknown error'}")
             self.back.lost(Fault(Cause.SPAWN_FAILED), self._loop.time())
             self._settle()
             return False
-        self._child = self._channel(spawned)
+        self._child = self._channel(spawned, tree)
         return True
 
-    def _channel(self, spawned: Spawned) -> Child:
-        return Child(
-            spawned, self._loop, self._limits, self._from_server, self._server_gone, self._stderr.write
-        )  # fmt: skip
+    def _channel(self, spawned: Spawned, tree: Tree) -> Child:
+        stderr = self._stderr.write
+        return Child(spawned, tree, self._loop, self._limits, self._from_server, self._server_gone, stderr)
 
     def _stop_server(self) -> None:
         """End the server without ending the conversation; `mediator.stopped` follows."""
@@ -243,7 +244,7 @@ class Conversation:
         if self._timer is not None:
             self._timer.cancel()
         unused = self._server.take_unused()
-        child, self._child = self._channel(unused) if unused is not None else self._child, None
+        child, self._child = self._channel(*unused) if unused is not None else self._child, None
         if self._closing is not None:
             await self._closing
         if child is not None:

@@ -31,6 +31,15 @@ def never_blocks(fd: int) -> int:
     return fd
 
 
+def binary(*fds: int) -> None:
+    """Let Windows translate no line ends on these descriptors; elsewhere there is nothing to do."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        for fd in fds:
+            msvcrt.setmode(fd, os.O_BINARY)
+
+
 class Reader:
     """Reads `fd` until its end. `feed` gets each read's bytes, `ended` is called once."""
 
@@ -208,6 +217,57 @@ class Writer:
         self.backlog = 0
 
 
+class ThreadWriter(Writer):
+    """A `Writer` for a descriptor that the loop cannot watch: a thread does the blocking writes, in order."""
+
+    def _push(self) -> None:
+        self._armed = True
+        pieces, self._waiting = self._waiting, []
+        threading.Thread(target=self._write, args=(pieces,), name=f"writer of {self._fd}", daemon=True).start()
+
+    def _write(self, pieces: list[memoryview]) -> None:
+        written, gone = 0, False
+        try:
+            for piece in pieces:
+                view = piece
+                while view:
+                    done = os.write(self._fd, view)
+                    view = view[done:]
+                    written += done
+        except OSError:
+            gone = True
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._written, written, gone)
+
+    def _written(self, count: int, gone: bool) -> None:
+        self._armed = False
+        self.backlog -= count
+        if gone:
+            self._forget()
+            self._gone = True
+            self._broken()
+        elif self._waiting:
+            self._push()
+        else:
+            self._taken.set()
+            self._drained()
+
+    def _forget(self) -> None:
+        self._taken.set()
+        self._waiting.clear()
+        self.backlog = 0
+
+
+def writer(
+    fd: int,
+    loop: asyncio.AbstractEventLoop,
+    broken: Callable[[], None] = lambda: None,
+    drained: Callable[[], None] = lambda: None,
+) -> Writer:
+    """The writer for this system."""
+    return (ThreadWriter if sys.platform == "win32" else Writer)(fd, loop, broken, drained)
+
+
 class Overflow:
     """Standard error: bytes that nobody takes in time are dropped, counted, and said to be so (B58)."""
 
@@ -220,7 +280,7 @@ class Overflow:
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on a full pipe is waited for by the loop."""
-        self._writer = Writer(self._fd, loop, drained=self._tell)
+        self._writer = writer(self._fd, loop, drained=self._tell)
 
     def line(self, line: bytes) -> None:
         """Write a line of our own, at the begin of a line even when the child left one open (LOGL-01)."""

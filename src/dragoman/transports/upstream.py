@@ -1,6 +1,9 @@
 """The command of a server: started when it is wanted, unless it was started early."""
 
-from dragoman.transports.spawn import Spawned, spawn
+import sys
+
+from dragoman.transports.spawn import Spawned
+from dragoman.transports.tree import Group, Tree
 
 
 class Upstream:
@@ -11,7 +14,7 @@ class Upstream:
         self._early = early
         self._error = error
 
-    def start(self) -> Spawned:
+    def start(self) -> tuple[Spawned, Tree]:
         """A running process.
 
         Raises:
@@ -20,9 +23,19 @@ class Upstream:
         error, self._error = self._error, None
         if error is not None:
             raise error
-        return self.take_unused() or spawn(self._command)
+        unused = self.take_unused()
+        if unused is not None:
+            return unused
+        if sys.platform == "win32":
+            from dragoman.transports import windows
 
-    def take_unused(self) -> Spawned | None:
+            return windows.spawn(self._command)
+        from dragoman.transports.spawn import spawn
+
+        spawned = spawn(self._command)
+        return spawned, Group(spawned.pid)
+
+    def take_unused(self) -> tuple[Spawned, Tree] | None:
         """The process that was started early, if nobody has wanted it."""
         early, self._early = self._early, None
-        return early
+        return None if early is None else (early, Group(early.pid))
