@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Self, cast
 
 from support import official
 
@@ -82,7 +82,9 @@ def run(
     return subprocess.run([*DRAGOMAN, *words], input=stdin, capture_output=True, timeout=WAIT, check=False, env=env)
 
 
-def initialize(revision: str = "2025-11-25", capabilities: dict[str, Any] | None = None, id: Any = 0) -> dict[str, Any]:
+def initialize(
+    revision: str = "2025-11-25", capabilities: dict[str, Any] | None = None, id: Any = "hello"
+) -> dict[str, Any]:
     return {
         "jsonrpc": "2.0",
         "id": id,
@@ -132,7 +134,7 @@ class Bridge:
         self._stderr_ended = threading.Event()
         source, sink = os.pipe()
         if first:
-            self._expect(first)
+            self.expect(first)
             os.write(sink, first)
         self.process = subprocess.Popen(
             [*DRAGOMAN, *given],
@@ -153,7 +155,7 @@ class Bridge:
         if reads_stderr:
             self.read_stderr()
 
-    def __enter__(self) -> "Bridge":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -183,7 +185,7 @@ class Bridge:
             frame if isinstance(frame, bytes) else json.dumps(frame, ensure_ascii=False).encode() + b"\n"
             for frame in frames
         )
-        self._expect(data)
+        self.expect(data)
         view = memoryview(data)
         while view:
             view = view[self._stdin.write(view) :]
@@ -200,7 +202,7 @@ class Bridge:
     def open(self, revision: str = "2025-11-25", capabilities: dict[str, Any] | None = None) -> Any:
         """The handshake; gives the result of initialize."""
         self.send(initialize(revision, capabilities))
-        result = self.answer(0)["result"]
+        result = self.answer("hello")["result"]
         self.notice("initialized")
         return result
 
@@ -209,6 +211,15 @@ class Bridge:
         self._ids += 1
         self.call(self._ids, name, **arguments)
         return self.answer(self._ids)
+
+    def expect(self, data: bytes) -> None:
+        """Remember which methods were asked, so that their results can be checked."""
+        for line in data.split(b"\n"):
+            with suppress(ValueError, RecursionError):
+                frame = cast("dict[str, Any]", json.loads(line))
+                if line.startswith(b"{") and "method" in frame and "id" in frame:
+                    self._asked[key_of(frame["id"])] = str(frame["method"])
+                    self._answered.discard(key_of(frame["id"]))
 
     # ------------------------------------------------------------------ hearing
 
@@ -256,6 +267,12 @@ class Bridge:
         """Begin to read standard output."""
         assert self.process.stdout is not None
         threading.Thread(target=self._pump, args=(self.process.stdout,), daemon=True).start()
+
+    def read_one(self) -> Any:
+        """Read a single line of standard output, of a bridge that was started with `reads=False`."""
+        assert self.process.stdout is not None
+        self._lines.put(self.process.stdout.readline())
+        return self.receive()
 
     def read_stderr(self) -> None:
         assert self.process.stderr is not None
@@ -322,14 +339,6 @@ class Bridge:
 
     # ------------------------------------------------------------------ plumbing
 
-    def _expect(self, data: bytes) -> None:
-        """Remember which methods were asked, so that their results can be checked."""
-        for line in data.split(b"\n"):
-            with suppress(ValueError, RecursionError):
-                frame: Any = json.loads(line)
-                if isinstance(frame, dict) and "method" in frame and "id" in frame:
-                    self._asked.setdefault(key_of(frame["id"]), str(frame["method"]))
-
     def _check(self, frame: Any, line: bytes) -> None:
         if "method" not in frame and frame["id"] is not None:
             key = key_of(frame["id"])
@@ -381,7 +390,7 @@ class Scripted:
 
     def lines(self) -> list[bytes]:
         """The lines that the server received, as bytes."""
-        return self.record.read_bytes().splitlines() if self.record.exists() else []
+        return self.record.read_bytes().split(b"\n")[:-1] if self.record.exists() else []
 
     def received(self, method: str | None = None) -> list[Any]:
         """The frames that the server received, each valid in its revision."""
@@ -398,7 +407,7 @@ class Scripted:
 
     def sweep(self) -> list[int]:
         """End what is left of this server; gives what was left."""
-        left = [pid for pid in self.pids() if not is_gone(pid, 0)]
+        left = [pid for pid in self.pids() if not is_gone(pid, 1)]
         for pid in left:
             with suppress(OSError):
                 if os.fsencode(self.life) in (PROC / str(pid) / "cmdline").read_bytes():

@@ -107,7 +107,8 @@ class Modern:
         self._stamp = stamp(caller, self.revision)
 
     def call(self, call: Call, now: float) -> None:
-        self._send(Round(call, self.next_id(), now), None)
+        self._ids += 1
+        self._send(Round(call, b"%d" % self._ids, now), None)
 
     def cancel(self, call: Call, reason: Reason) -> None:
         if self._parked.pop(call.key, None) is not None:
@@ -166,7 +167,8 @@ class Modern:
 
     def wake(self) -> float | None:
         if not self._later and self._discover is None:
-            return self.watcher.due
+            watcher = self.watcher
+            return watcher.opening.due if watcher.opening is not None else watcher.reopen_at
         times = [due for due, _ in self._later]
         if self._discover is not None:
             times.append(self._discover_due)

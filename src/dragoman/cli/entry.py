@@ -18,10 +18,11 @@ if sys.platform != "win32":
     from dragoman.transports.spawn import spawn
 
 HEAVY = ("click", "msgspec", "asyncio", "uvloop", "dragoman.cli.run")
-PLAIN = {"--profile", "--name", "--discover-timeout", "--max-line-bytes", "--log-level", "--progress-rate"}
+PLAIN = {"--profile", "--name", "--discover-timeout", "--log-level", "--progress-rate"}
 PLAIN_FLAGS = {"--allow-downgrade", "--allow-reencode", "--restore-error-codes"}
 PROFILES = ("neutral", "vscode")  # as dragoman.profile.NAMES, which would cost its imports
 READ = 1 << 16
+BRACKETS = 64  # no deeper than the limit of the bridge, whatever their order
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -67,12 +68,12 @@ def _is_safe(name: str, value: str) -> bool:
 
 def is_initialize(line: bytes) -> bool:
     """Whether a line is an `initialize` for which the server is sure to be started (INIT-02); a doubt is a no."""
-    if b'"initialize"' not in line:
+    if b'"initialize"' not in line or line.count(b"{") + line.count(b"[") > BRACKETS:
         return False
     import json
 
     try:
-        frame = json.loads(line)  # noqa: TID251 - nothing of it is forwarded, and it costs the least to import
+        frame = json.loads(line.decode(), parse_constant=_refuse, object_pairs_hook=_without_repetition)  # noqa: TID251 - nothing of it is forwarded, and it costs the least to import
         params = frame["params"]
         info = params["clientInfo"]
         texts = (params["protocolVersion"], info["name"], info["version"])
@@ -82,8 +83,19 @@ def is_initialize(line: bytes) -> bool:
             and all(isinstance(text, str) for text in texts)
             and isinstance(params.get("capabilities", {}), dict)
         )
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         return False
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a name stands twice")
+    return members
 
 
 def _start_early(command: tuple[str, ...]) -> Early:

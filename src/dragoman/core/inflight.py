@@ -15,10 +15,11 @@ NEVER = float("inf")
 class Inflight:
     """`wake` is never later than the first moment at which something is due."""
 
-    __slots__ = ("_calls", "_limits", "_patience", "_seconds", "wake")
+    __slots__ = ("_calls", "_limits", "_patience", "_seconds", "_slow_first", "wake")
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self._slow_first = limits.slow_first
         self._calls: dict[int, Call] = {}
         self._patience: list[dict[int, Call]] = [{} for _ in Patience]
         self._seconds = [limits.timeouts.of(patience) for patience in Patience]
@@ -35,16 +36,23 @@ class Inflight:
 
     def enter(self, call: Call, patience: Patience, now: float) -> None:
         call.started = now
-        call.report_at = now + self._limits.slow_first
-        self._calls[call.key] = call
-        if call.report_at < self.wake:
-            self.wake = call.report_at
-        self._wait(call, patience, now)
+        call.report_at = report_at = now + self._slow_first
+        call.patience = patience
+        call.due = due = now + self._seconds[patience]
+        key = call.key
+        self._calls[key] = self._patience[patience][key] = call
+        if due < self.wake:
+            self.wake = due
+        if report_at < self.wake:
+            self.wake = report_at
 
     def wait_for(self, call: Call, patience: Patience, now: float) -> None:
         """The call waits for something else from now on, with that limit."""
         del self._patience[call.patience][call.key]
-        self._wait(call, patience, now)
+        call.patience = patience
+        call.due = now + self._seconds[patience]
+        self._patience[patience][call.key] = call
+        self.wake = min(self.wake, call.due)
 
     def leave(self, call: Call) -> bool:
         """Take the call out; `False` when it is out already, and nothing may be said of it any more."""
@@ -72,13 +80,6 @@ class Inflight:
 
     def limit(self, patience: Patience) -> float:
         return self._seconds[patience]
-
-    def _wait(self, call: Call, patience: Patience, now: float) -> None:
-        call.patience = patience
-        call.due = due = now + self._seconds[patience]
-        self._patience[patience][call.key] = call
-        if due < self.wake:
-            self.wake = due
 
 
 def _first(waiting: dict[int, Call], now: float) -> Iterator[Call]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from msgspec import Raw
 
 from dragoman.core import questions
-from dragoman.core.inflight import NEVER, Inflight
+from dragoman.core.inflight import Inflight
 from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import (
     Answer,
@@ -218,8 +218,8 @@ class Mediator:
 
     def wake(self) -> float:
         """The first moment at which `tick` may have something to do."""
-        back = self.back.wake()
-        return min(self.inflight.wake, NEVER if back is None else back)
+        wake, back = self.inflight.wake, self.back.wake()
+        return wake if back is None or wake < back else back
 
     def tick(self, now: float) -> None:
         for call in self.inflight.overdue(now):

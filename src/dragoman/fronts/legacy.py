@@ -146,12 +146,12 @@ class Legacy:
     def _request(self, frame: Frame, id: bytes, now: float) -> None:
         method = frame.method
         assert method is not UNSET
-        if self.has_in_flight(id):
+        if (id if b"\\" not in id else id_key(id)) in self._flight:
             self._fail(id, Fault(Cause.DUPLICATE_ID))
             return
         if method in FORWARDED:
             if self.state is State.READY:  # what the table says too, on the path that must be short
-                if self._admits(id):
+                if len(self._flight) < self.limits.in_flight or self._admits(id):
                     self._forward(frame, id, now)
                 return
             kind = Kind.FORWARD
@@ -207,7 +207,10 @@ class Legacy:
         assert caller is not None
         assert frame.method is not UNSET
         given = frame.params
-        params: Members = _members(given) if given is not UNSET and is_object(given) else {}
+        try:
+            params: Members = _members(given) if given is not UNSET else {}
+        except msgspec.ValidationError:  # no object (FWD-02)
+            params = {}
         meta: Members | None = None
         token: bytes | None = None
         carried = params.pop("_meta", None)

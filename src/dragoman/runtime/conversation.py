@@ -9,6 +9,7 @@
 """
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -84,6 +85,7 @@ class Conversation:
         self._input = Reader(0, loop, self._from_client, self._client_ended)
         if self._tap is not None:
             self.mediator.on_losses = self._keep_losses
+        gc.freeze()  # what is loaded stays; a collection need not look at it again
         with self._signals():
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks

@@ -50,7 +50,9 @@ class Child:
         self._err = Reader(spawned.stderr, loop, stderr, lambda: None)
         self._ending = False
         self._told = False
+        self._out_is_open = True
         self._stdin_open = True
+        self.send = self._writer.send
         self._out.start()
         self._err.start()
         tree.watch(loop, self._exited)
@@ -58,9 +60,6 @@ class Child:
     @property
     def backlog(self) -> int:
         return self._writer.backlog
-
-    def send(self, frames: list[bytes]) -> None:
-        self._writer.send(frames)
 
     def pause(self) -> None:
         self._out.pause()
@@ -95,6 +94,7 @@ class Child:
             self._lines(lines)
 
     def _out_ended(self) -> None:
+        self._out_is_open = False
         rest = self._framer.end()
         if rest and not self._ending:
             self._lines(rest)
@@ -104,8 +104,11 @@ class Child:
             self._loop.call_later(self._limits.grace / 4, self._tell, "closed its standard output")
 
     def _exited(self) -> None:
-        # What it wrote before its end is still to be read; a grandchild may hold the pipe open for ever.
-        self._loop.call_later(self._limits.grace / 4, self._tell, "")
+        if self._out_is_open:
+            # What it wrote before its end is still to be read; a grandchild may hold the pipe open for ever.
+            self._loop.call_later(self._limits.grace / 4, self._tell, "")
+        else:
+            self._tell("")
 
     def _tell(self, how: str) -> None:
         if not self._told and not self._ending:
@@ -125,12 +128,12 @@ class Child:
         """What the process started and left behind: asked to terminate, then killed, in a short time."""
         if not self._tree.has_leftovers():
             return
-        self._tree.terminate()
-        for _ in range(10):
-            await asyncio.sleep(self._limits.grace / 40)
-            if not self._tree.has_leftovers():
-                return
-        self._tree.kill()
+        for end in (self._tree.terminate, self._tree.kill):
+            end()
+            for _ in range(10):
+                if not self._tree.has_leftovers():
+                    return
+                await asyncio.sleep(self._limits.grace / 40)
 
     def _close_stdin(self) -> None:
         if self._stdin_open:

@@ -152,9 +152,13 @@ class Writer:
             return
         if len(frames) == 1 and len(frames[0]) >= SMALL:
             self.put([frames[0], b"\n"])
-        else:
-            frames.append(b"")
-            self.put([b"\n".join(frames)])
+            return
+        frames.append(b"")
+        data = b"\n".join(frames)
+        if not self._waiting and not self._armed:
+            data = self._take_at_once(data)
+        if data:
+            self.put([data])
 
     def put(self, pieces: list[bytes]) -> None:
         """Write bytes as they are."""
@@ -165,6 +169,14 @@ class Writer:
             self._waiting.append(memoryview(piece))
         if not self._armed:
             self._push()
+
+    def _take_at_once(self, data: bytes) -> bytes:
+        """Write what the other side takes in one call, which is nearly always all; gives the rest."""
+        try:
+            written = os.write(self._fd, data)
+        except OSError:
+            return data  # full, or gone: `put` finds out
+        return b"" if written == len(data) else data[written:]
 
     async def drain(self, seconds: float) -> None:
         """Wait until everything is taken, but no longer than that."""
@@ -219,6 +231,9 @@ class Writer:
 
 class ThreadWriter(Writer):
     """A `Writer` for a descriptor that the loop cannot watch: a thread does the blocking writes, in order."""
+
+    def _take_at_once(self, data: bytes) -> bytes:
+        return data
 
     def _push(self) -> None:
         self._armed = True

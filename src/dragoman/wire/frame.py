@@ -90,7 +90,11 @@ def parse(data: bytes | Overlong, depth_limit: int | None = None) -> Parsed:
     assert isinstance(data, bytes)
     if not (data.isascii() or guard.is_utf8(data)):
         return _broken(Flaw.NOT_UTF8, data)
-    if depth_limit is not None and guard.is_deeper(data, depth_limit):
+    if (
+        depth_limit is not None
+        and data.count(b"{") + data.count(b"[") > depth_limit  # else it cannot be deeper, as nearly always
+        and guard.is_deeper(data, depth_limit)
+    ):
         return _broken(Flaw.TOO_DEEP, data)
     try:
         return _frame(data)

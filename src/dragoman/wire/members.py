@@ -71,6 +71,8 @@ def raw(value: object) -> Raw:
 def first_byte(raw: Raw | bytes) -> int:
     """The first byte that is not white space, or -1."""
     view = memoryview(raw)
+    if view and view[0] > 0x20:
+        return view[0]
     for byte in view:
         if byte not in SPACE:
             return byte

@@ -4,6 +4,8 @@ Options say how it lives (see `OPTIONS`), the name of a called tool says what it
 careful: it writes the bytes that it is told to write, and blocks when nobody reads them.
 """
 
+from __future__ import annotations
+
 import heapq
 import json
 import os
@@ -14,6 +16,11 @@ import subprocess
 import sys
 import time
 
+TYPE_CHECKING = False  # `typing` takes longer to load than all the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 REVISION = "2026-07-28"
 META = "io.modelcontextprotocol/"
 OPTIONS = {"--record", "--life", "--stderr", "--banner", "--capabilities", "--after-end"}
@@ -22,55 +29,44 @@ BLOCK = 1 << 16
 
 
 class Server:
-    def __init__(self, options):
+    def __init__(self, options: dict[str, str]) -> None:
         self.options = options
         self.line_end = b"\r\n" if "--crlf" in options else b"\n"
-        self.held = []
-        self.listening = []
-        self.later = []
-        self.gathered = []
-        self.record = (
-            os.open(options["--record"], os.O_WRONLY | os.O_APPEND | os.O_CREAT) if "--record" in options else None
-        )
+        self.held: list[tuple[int, str]] = []
+        self.listening: list[int] = []
+        self.later: list[tuple[float, int, dict[str, Any]]] = []
+        self.gathered: list[tuple[int, str]] = []
+        self.record = os.open(options["--record"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     # ------------------------------------------------------------------ writing
 
-    def put(self, data):
+    def put(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
             view = view[os.write(1, view) :]
 
-    def say(self, *frames):
+    def say(self, *frames: dict[str, Any]) -> None:
         self.put(b"".join(encoded(frame) + self.line_end for frame in frames))
 
-    def result(self, id, **members):
+    def result(self, id: int, **members: Any) -> dict[str, Any]:
         return {"jsonrpc": "2.0", "id": id, "result": {"resultType": "complete", **members}}
 
-    def text(self, id, text):
+    def text(self, id: int, text: str) -> dict[str, Any]:
         return self.result(id, content=[{"type": "text", "text": text}])
 
-    def lived(self, what):
+    def lived(self, what: str) -> None:
         """Leave a trace of our own life: `WHAT PID TIME`."""
-        if "--life" in self.options:
-            with open(self.options["--life"], "a") as file:
-                file.write(f"{what} {os.getpid()} {time.monotonic()}\n")
+        with open(self.options["--life"], "a") as file:
+            file.write(f"{what} {os.getpid()} {time.monotonic()}\n")
 
     # ------------------------------------------------------------------ life
 
-    def run(self):
+    def run(self) -> None:
         if "--ignore-term" in self.options:
-            signal.signal(signal.SIGTERM, lambda *_: self.lived("term"))
+            signal.signal(signal.SIGTERM, self.terminated)
         if "--grandchild" in self.options:
-            words = [
-                sys.executable,
-                "-S",
-                "-E",
-                __file__,
-                "--ignore-end",
-                "--ignore-term",
-                "--life",
-                self.options["--life"],
-            ]
+            own = ["--record", self.options["--record"], "--life", self.options["--life"]]
+            words = [sys.executable, "-S", "-E", __file__, "--ignore-end", "--ignore-term", *own]
             subprocess.Popen(words, stdin=subprocess.DEVNULL)
         self.lived("started")
         if "--stderr" in self.options:
@@ -81,8 +77,7 @@ class Server:
         while data := self.read():
             *lines, rest = (rest + data).split(b"\n") if b"\n" in data else ([rest + data])
             for line in lines:
-                if self.record is not None:
-                    os.write(self.record, line + b"\n")
+                os.write(self.record, line + b"\n")
                 if "--mute" not in self.options:
                     self.receive(json.loads(line))
         self.lived("end")
@@ -91,7 +86,10 @@ class Server:
         while "--ignore-end" in self.options:
             signal.pause()
 
-    def read(self):
+    def terminated(self, number: int, frame: object) -> None:
+        self.lived("term")
+
+    def read(self) -> bytes:
         while True:
             wait = max(0, self.later[0][0] - time.monotonic()) if self.later else None
             if wait is None or select.select([0], [], [], wait)[0]:
@@ -100,10 +98,12 @@ class Server:
 
     # ------------------------------------------------------------------ the protocol
 
-    def receive(self, frame):
-        method, id, params = frame.get("method"), frame.get("id"), frame.get("params", {})
+    def receive(self, frame: dict[str, Any]) -> None:
+        method = frame.get("method")
+        id: Any = frame.get("id")
+        params: dict[str, Any] = frame.get("params", {})
         if method == "server/discover":
-            given = json.loads(self.options.get("--capabilities", '{"tools": {"listChanged": true}}'))
+            given = json.loads(self.options.get("--capabilities", '{"tools": {}}'))
             self.say(self.result(id, supportedVersions=[REVISION], capabilities=given, ttlMs=0, cacheScope="public"))
         elif method == "subscriptions/listen":
             self.listening.append(id)
@@ -119,15 +119,15 @@ class Server:
         elif id is not None:
             self.say({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}})
 
-    def notice(self, method, **params):
+    def notice(self, method: str, **params: Any) -> None:
         self.say({"jsonrpc": "2.0", "method": "notifications/" + method, "params": params})
 
 
-def encoded(frame):
+def encoded(frame: dict[str, Any]) -> bytes:
     return json.dumps(frame, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
-def flood(size):
+def flood(size: int) -> None:
     line = b"the server has much to say on its standard error\n"
     os.write(2, (line * (size // len(line) + 1))[:size])
 
@@ -135,15 +135,15 @@ def flood(size):
 # ---------------------------------------------------------------------- the tools
 
 
-def echo(server, id, params, text="", **_):
+def echo(server: Server, id: int, params: dict[str, Any], text: str = "", **_: Any) -> None:
     server.say(server.text(id, text))
 
 
-def big(server, id, params, size):
+def big(server: Server, id: int, params: dict[str, Any], size: int) -> None:
     server.say(server.text(id, "x" * size))
 
 
-def raw(server, id, params, data, piece=0, exit=None):
+def raw(server: Server, id: int, params: dict[str, Any], data: str, piece: int = 0, exit: int | None = None) -> None:
     """Write these bytes, with the id in place of `$ID` and those of held calls in place of `$HELD0`, `$HELD1` …"""
     out = data.encode("latin-1").replace(b"$ID", b"%d" % id)
     for place, (held, _) in enumerate(server.held):
@@ -157,16 +157,16 @@ def raw(server, id, params, data, piece=0, exit=None):
         os._exit(exit)
 
 
-def hold(server, id, params, text="", **_):
+def hold(server: Server, id: int, params: dict[str, Any], text: str = "", **_: Any) -> None:
     server.held.append((id, text))
 
 
-def release(server, id, params, **_):
+def release(server: Server, id: int, params: dict[str, Any], **_: Any) -> None:
     server.say(*(server.text(held, text) for held, text in server.held), server.text(id, "released"))
     server.held = []
 
 
-def gather(server, id, params, count, text):
+def gather(server: Server, id: int, params: dict[str, Any], count: int, text: str) -> None:
     """Answer nothing until `count` of these calls are here, then all of them in random order."""
     server.gathered.append((id, text))
     if len(server.gathered) == count:
@@ -174,11 +174,11 @@ def gather(server, id, params, count, text):
         server.say(*(server.text(held, text) for held, text in server.gathered))
 
 
-def delayed(server, id, params, seconds):
+def delayed(server: Server, id: int, params: dict[str, Any], seconds: float) -> None:
     heapq.heappush(server.later, (time.monotonic() + seconds, id, server.text(id, "late")))
 
 
-def complain(server, id, params, size=0, data=""):
+def complain(server: Server, id: int, params: dict[str, Any], size: int = 0, data: str = "") -> None:
     """Write to standard error before the answer: so many bytes, or these."""
     if size:
         flood(size)
@@ -186,11 +186,11 @@ def complain(server, id, params, size=0, data=""):
     server.say(server.text(id, "complained"))
 
 
-def die(server, id, params, code):
+def die(server: Server, id: int, params: dict[str, Any], code: int) -> None:
     os._exit(code)
 
 
-def progress(server, id, params, count, size):
+def progress(server: Server, id: int, params: dict[str, Any], count: int, size: int) -> None:
     """So many notifications of about that size, then the answer."""
     token = params["_meta"]["progressToken"]
     for number in range(1, count + 1):
@@ -198,24 +198,24 @@ def progress(server, id, params, count, size):
     server.say(server.text(id, "progressed"))
 
 
-def change(server, id, params):
+def change(server: Server, id: int, params: dict[str, Any]) -> None:
     """A change of the list of tools, and in the same write the answer."""
     event = {"_meta": {META + "subscriptionId": server.listening[-1]}}
     notice = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": event}
     server.say(notice, server.text(id, "changed"))
 
 
-def long_line(server, id, params, size, head="", tail=""):
-    """A line of about that size, written as it is made, then the answer unless the line was one."""
+def long_line(server: Server, id: int, params: dict[str, Any], size: int, head: str = "", tail: str = "") -> None:
+    """A line with so many bytes between head and tail, written as it is made; then an answer, unless that was it."""
     server.put(head.replace("$ID", str(id)).encode())
-    for _ in range(size // BLOCK):
-        server.put(b"a" * BLOCK)
+    for start in range(0, size, BLOCK):
+        server.put(b"a" * min(BLOCK, size - start))
     server.put(tail.replace("$ID", str(id)).encode() + b"\n")
     if "$ID" not in head + tail:
         server.say(server.text(id, "still here"))
 
 
-def ask(server, id, params):
+def ask(server: Server, id: int, params: dict[str, Any]) -> None:
     """Ask the user for a name first, and answer with what came."""
     if "inputResponses" in params:
         server.say(server.text(id, json.dumps(params["inputResponses"])))
@@ -229,16 +229,16 @@ def ask(server, id, params):
     server.say({"jsonrpc": "2.0", "id": id, "result": answer})
 
 
-def argv(server, id, params):
+def argv(server: Server, id: int, params: dict[str, Any]) -> None:
     """The words behind our own options, as hexadecimal digits of their bytes."""
     server.say(server.text(id, " ".join(os.fsencode(word).hex() or "-" for word in sys.argv[1:])))
 
 
-def structure(server, id, params):
+def structure(server: Server, id: int, params: dict[str, Any]) -> None:
     server.say(server.result(id, content=[{"type": "text", "text": "{}"}], structuredContent={"n": 1}))
 
 
-TOOLS = {
+TOOLS: dict[str, Callable[..., None]] = {
     work.__name__: work
     for work in (
         echo, big, raw, hold, release, gather, delayed, complain, die, progress, change, long_line, ask, argv, structure
@@ -246,14 +246,15 @@ TOOLS = {
 }  # fmt: skip
 
 
-def main():
-    options, words = {}, sys.argv[1:]
+def main() -> None:
+    options: dict[str, str] = {}
+    words = sys.argv[1:]
     while words:
         word = words.pop(0)
         if word in OPTIONS:
             options[word] = words.pop(0)
         elif word in FLAGS:
-            options[word] = True
+            options[word] = ""
         else:
             break  # the rest is only there to be told by `argv`
     Server(options).run()

@@ -1,0 +1,117 @@
+"""The end of a server, step by step, with a grace that a test can wait for."""
+
+import asyncio
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+
+from dragoman.limits import Limits
+from dragoman.transports.child import Child, PipeLines
+from dragoman.transports.spawn import spawn
+from dragoman.transports.tree import Group
+
+PROVES = ("EXIT-07", "EXIT-08", "ORDER-06", "ERR-17", "B62")
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+GRACE = 0.25
+READY = 'import os,signal,sys,time\nprint("ready",flush=True)\n'
+
+
+def ended_after(script: str) -> tuple[float, list[str]]:
+    """How long the end of a child takes that runs `script`, and what the child wrote on standard error meanwhile."""
+    said: list[bytes] = []
+    ready = False
+
+    async def work() -> float:
+        nonlocal ready
+        loop = asyncio.get_running_loop()
+        came = asyncio.Event()
+
+        def lines(_: PipeLines) -> None:
+            came.set()
+
+        spawned = spawn((sys.executable, "-S", "-E", "-c", READY + script))
+        child = Child(spawned, Group(spawned.pid), loop, replace(Limits(), grace=GRACE), lines, _ignore, said.append)
+        async with asyncio.timeout(20):
+            await came.wait()
+            begin = time.monotonic()
+            await child.aclose()
+        took = time.monotonic() - begin
+        assert not Group(spawned.pid).has_leftovers()
+        return took
+
+    return asyncio.run(work()), b"".join(said).decode().split()
+
+
+def _drop(_: object) -> None:
+    pass
+
+
+def _ignore(how: str, ended: bool) -> None:
+    pass
+
+
+def test_a_server_that_ends_with_its_input_is_not_signalled() -> None:
+    took, said = ended_after(
+        'signal.signal(15, lambda *_: print("term", file=sys.stderr, flush=True))\nsys.stdin.read()\n'
+    )
+    assert took < GRACE
+    assert said == []
+
+
+def test_a_server_has_the_grace_before_it_is_asked_and_again_before_it_is_killed() -> None:
+    took, said = ended_after(
+        "signal.signal(15, lambda *_: os.write(2, b'term '))\nsys.stdin.read()\nos.write(2, b'eof ')\n"
+        "while True: time.sleep(1)\n"
+    )
+    assert said == ["eof", "term"]
+    assert 2 * GRACE <= took < 2 * GRACE + 5
+
+
+def test_what_a_server_leaves_behind_ends_too() -> None:
+    took, said = ended_after(
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    signal.signal(15, lambda *_: os.write(2, b'term '))\n"
+        "    while True: time.sleep(1)\n"
+        "sys.stdin.read()\n"
+    )
+    assert said == ["term"]
+    assert took < 3 * GRACE + 5
+
+
+@pytest.mark.parametrize(
+    ("script", "how", "ended"),
+    [
+        ("sys.exit(3)", "exited with code 3", True),
+        ("os.kill(os.getpid(), 9)", "was ended by signal 9", True),
+        ("os.close(1)\ntime.sleep(30)", "closed its standard output", False),
+    ],
+)
+def test_a_loss_is_told_once_with_how_it_came(script: str, how: str, ended: bool) -> None:
+    async def work() -> list[tuple[str, bool]]:
+        told: list[tuple[str, bool]] = []
+        came = asyncio.Event()
+
+        def gone(words: str, is_ended: bool) -> None:
+            told.append((words, is_ended))
+            came.set()
+
+        spawned = spawn((sys.executable, "-S", "-E", "-c", READY + script))
+        child = Child(
+            spawned,
+            Group(spawned.pid),
+            asyncio.get_running_loop(),
+            replace(Limits(), grace=GRACE),
+            _drop,
+            gone,
+            _drop,
+        )
+        async with asyncio.timeout(20):
+            await came.wait()
+            await child.aclose()
+        return told
+
+    assert asyncio.run(work()) == [(how, ended)]
