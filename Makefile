@@ -33,6 +33,7 @@ bench: $(DRAGOMAN_READY)
 $(DRAGOMAN_READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dragoman needs Python 3.11 or newer; set PYTHON=")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.2'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 

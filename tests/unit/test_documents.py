@@ -13,7 +13,7 @@ import click
 import pytest
 
 from dragoman.cli.commands import cli, run
-from dragoman.cli.early import Early
+from dragoman.cli.entry import Early
 from dragoman.demo.story import BOOKED
 from dragoman.exchange.notes import Level
 from dragoman.faults import TABLE, Cause

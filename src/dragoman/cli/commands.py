@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dragoman import __version__
-from dragoman.cli.early import Early
+from dragoman.cli.entry import Early
 from dragoman.cli.words import OneOf, Whole, check_options, split_at_dashes
 
 if TYPE_CHECKING:

@@ -10,10 +10,12 @@ Everything else, and every diagnosis, is left to `dragoman.cli.commands`.
 import os
 import sys
 
-from dragoman.cli.early import Early
-
+TYPE_CHECKING = False  # as in `typing`, whose import would cost more than all else here
+if TYPE_CHECKING:
+    from dragoman.transports.spawn import Spawned
 if sys.platform != "win32":
     import select
+    from _json import make_scanner
 
     from dragoman.transports.spawn import spawn
 
@@ -23,6 +25,20 @@ PLAIN_FLAGS = {"--allow-downgrade", "--allow-reencode", "--restore-error-codes"}
 PROFILES = ("neutral", "vscode")  # as dragoman.profile.NAMES, which would cost its imports
 READ = 1 << 16
 BRACKETS = 64  # no deeper than the limit of the bridge, whatever their order
+
+
+class Early:
+    """What was done before the command line was read.
+
+    `data` was read from standard input; `spawned` was started for it, or `error` is why it could not be.
+    """
+
+    __slots__ = ("data", "error", "spawned")
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.spawned: Spawned | None = None
+        self.error: OSError | None = None
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -70,32 +86,41 @@ def is_initialize(line: bytes) -> bool:
     """Whether a line is an `initialize` for which the server is sure to be started (INIT-02); a doubt is a no."""
     if b'"initialize"' not in line or line.count(b"{") + line.count(b"[") > BRACKETS:
         return False
-    import json
-
     try:
-        frame = json.loads(line.decode(), parse_constant=_refuse, object_pairs_hook=_without_repetition)  # noqa: TID251 - nothing of it is forwarded, and it costs the least to import
+        text = line.decode().strip(" \t\r\n")
+        frame, end = make_scanner(_Strict())(text, 0)  # pyright: ignore[reportArgumentType] - anything with these members will do
         params = frame["params"]
         info = params["clientInfo"]
         texts = (params["protocolVersion"], info["name"], info["version"])
         return (
-            (frame["jsonrpc"], frame["method"]) == ("2.0", "initialize")
+            end == len(text)
+            and (frame["jsonrpc"], frame["method"]) == ("2.0", "initialize")
             and type(frame["id"]) in (str, int)
             and all(isinstance(text, str) for text in texts)
             and isinstance(params.get("capabilities", {}), dict)
         )
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, StopIteration, TypeError, ValueError):
         return False
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+class _Strict:
+    """How the scanner of `json` reads: as JSON and nothing more. The package around it would cost twice all else."""
 
+    strict = True
+    object_hook = None
+    parse_float = float
+    parse_int = int
 
-def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a name stands twice")
-    return members
+    @staticmethod
+    def parse_constant(name: str) -> None:
+        raise ValueError(f"{name} is no JSON")
+
+    @staticmethod
+    def object_pairs_hook(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            raise ValueError("a name stands twice")
+        return members
 
 
 def _start_early(command: tuple[str, ...]) -> Early:

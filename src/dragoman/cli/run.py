@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from dragoman.backs.modern import Modern
-from dragoman.cli.early import Early
+from dragoman.cli.entry import Early
 from dragoman.core.mediator import Mediator
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy

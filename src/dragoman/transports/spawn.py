@@ -6,19 +6,20 @@ else of the bridge is loaded (decisions L8).
 
 import os
 import sys
-from dataclasses import dataclass
 
 PIPE_SIZE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
 class Spawned:
     """A started process: its id and our ends of its streams."""
 
-    pid: int
-    stdin: int
-    stdout: int
-    stderr: int
+    __slots__ = ("pid", "stderr", "stdin", "stdout")
+
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+        self.pid = pid
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
 
 
 def spawn(argv: tuple[str, ...]) -> Spawned:
@@ -30,8 +31,6 @@ def spawn(argv: tuple[str, ...]) -> Spawned:
     child_in, stdin = os.pipe()
     stdout, child_out = os.pipe()
     stderr, child_err = os.pipe()
-    for end in (stdin, stdout):
-        widen(end)
     try:
         pid = os.posix_spawnp(
             argv[0],
@@ -53,14 +52,18 @@ def spawn(argv: tuple[str, ...]) -> Spawned:
     finally:
         for end in (child_in, child_out, child_err):
             os.close(end)
+    for end in (stdin, stdout):
+        widen(end)
     return Spawned(pid, stdin, stdout, stderr)
 
 
 def _python_ignores() -> tuple[int, ...]:
-    """The signals that an interpreter ignores and a child of it would go on to ignore."""
-    import signal
+    """The signals that an interpreter ignores and a child of it would go on to ignore: SIGPIPE and SIGXFSZ.
 
-    return (signal.SIGPIPE, signal.SIGXFSZ)
+    `signal` makes enums of its numbers, for five milliseconds; the module under it has them plain.
+    """
+    plain = __import__("_signal")
+    return tuple(getattr(plain, name) for name in ("SIGPIPE", "SIGXFSZ"))
 
 
 def widen(end: int) -> None:
