@@ -101,6 +101,8 @@ def is_initialize(line: bytes) -> bool:
         )
     except (AttributeError, KeyError, StopIteration, TypeError, ValueError):
         return False
+    except SystemError:  # the scanner's own error lives in `json`, which is not loaded
+        return False
 
 
 class _Strict:
