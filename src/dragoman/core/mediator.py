@@ -104,8 +104,6 @@ class Mediator:
         self.back.speaks(caller)
 
     def left(self, reason: Reason, now: float) -> None:
-        if len(self.inflight):
-            self.notes.note(Level.INFO, "client", f"the input ended; requests that got no answer: {len(self.inflight)}")
         for call in self.inflight:
             self.cancel(call, reason, now)
         self.back.unwatch(reason)

@@ -101,6 +101,9 @@ class Legacy:
         if self.state is State.CLIENT_LEFT:
             return
         self.state = State.CLIENT_LEFT
+        if self._flight:
+            text = f"the input ended; requests that got no answer: {len(self._flight)}"
+            self.notes.note(Level.INFO, "client", text)
         for waiting in list(self._flight.values()):
             if isinstance(waiting, Waiting):
                 self.asking.withdraw(waiting, reason)
@@ -358,6 +361,8 @@ class Legacy:
         self._replay(now)
 
     def refused(self, why: Fault | ServerError, now: float) -> None:
+        if self.state is State.CLIENT_LEFT:
+            return
         opening = self._take_opening()
         self.state = State.AWAITING_INITIALIZE
         self._caller = None

@@ -192,13 +192,13 @@ class Conversation:
 
     def _stop_server(self) -> None:
         """End the server without ending the conversation; `mediator.stopped` follows."""
-        child, self._child = self._child, None
         if self._closing is None:
-            self._closing = self._task(self._close(child), "end of the server")
+            self._closing = self._task(self._close(), "end of the server")
 
-    async def _close(self, child: Child | None) -> None:
-        if child is not None:
-            await child.aclose()
+    async def _close(self) -> None:
+        if self._child is not None:
+            await self._child.aclose()
+            self._child = None
         self._closing = None
         self.mediator.stopped(self._loop.time())
         self._settle()
@@ -246,11 +246,13 @@ class Conversation:
         if self._timer is not None:
             self._timer.cancel()
         unused = self._server.take_unused()
-        child, self._child = self._channel(*unused) if unused is not None else self._child, None
+        if unused is not None:
+            self._child = self._channel(*unused)
         if self._closing is not None:
             await self._closing
-        if child is not None:
-            await child.aclose()
+        if self._child is not None:
+            await self._child.aclose()
+            self._child = None
         await self._client.drain(self._limits.grace)
         watchdog.cancel()
 
