@@ -28,7 +28,7 @@ LINK = Lane(LaneKind.LINK)
 class Channel(Protocol):
     """One peer's frames, in both directions. What comes in is handed to the `Receiver` that opened the channel."""
 
-    def send(self, frames: list[bytes]) -> None:
+    def send(self, frames: list[bytes], /) -> None:
         """Write frames, each whole and in order; returns at once and keeps what the peer does not take yet."""
         ...
 
@@ -42,6 +42,10 @@ class Channel(Protocol):
         ...
 
     def resume(self) -> None: ...
+
+    def kill(self) -> None:
+        """End the peer's side at once and without waiting; callable from any thread."""
+        ...
 
     async def aclose(self) -> None:
         """End the peer's side in bounded time; afterwards nothing more is received."""

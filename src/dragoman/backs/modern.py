@@ -151,6 +151,18 @@ class Modern:
             assert type(frame) is Batch
             self._note_noise("an array, which its revision does not have")
 
+    def lane_lost(self, id: bytes, why: Fault, may_retry: bool, now: float) -> None:
+        """A request of ours has no answer and gets none; the server may well live on."""
+        if id == self._discover:
+            self._discover = None
+            self.middle.not_ready(why, now)
+            return
+        round_ = self._rounds.pop(id, None)
+        if round_ is not None:
+            self.middle.failed(round_.call, why, now)
+        else:
+            self.watcher.lane_lost(id, why, may_retry, now)
+
     def lost(self, why: Fault, now: float) -> None:
         """The server is gone; while it was being discovered, that is the outcome."""
         discovering = self._discover is not None

@@ -145,19 +145,19 @@ class Watch:
         self._ended(stream, "the server refused it with an error", why, False, now)
         return True
 
-    def lane_lost(self, id: bytes, now: float) -> None:
+    def lane_lost(self, id: bytes, why: Fault, may_retry: bool, now: float) -> None:
         """The transport lost the stream: it is opened again at once a few times before that counts (GAP-05)."""
         stream = self._by_id(id)
         if stream is None:
             return
-        if stream.change is None and self._at_once < self._limits.reopen_at_once:
+        if may_retry and stream.change is None and self._at_once < self._limits.reopen_at_once:
             self._at_once += 1
             self._forget(stream)
             self._gap = True
             self._note("the connection was lost", "opened again at once")
             self._open(self._wanted, None, now)
             return
-        self._ended(stream, "the connection was lost", Fault(Cause.TRANSPORT_FAILED), True, now)
+        self._ended(stream, f"the connection was lost ({why.detail or why.cause})", why, may_retry, now)
 
     # ------------------------------------------------------------------ streams
 

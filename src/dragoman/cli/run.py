@@ -17,7 +17,7 @@ from dragoman.profile import Profile
 from dragoman.runtime.conversation import Conversation, Tap
 from dragoman.runtime.log import CHOICES, Log
 from dragoman.transports.pipes import Overflow
-from dragoman.transports.upstream import Upstream
+from dragoman.transports.upstream import Command
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def run_bridge(settings: Settings, early: Early) -> int:
         mediator = Mediator(settings.profile, limits, log)
         mediator.front = front = Legacy(mediator, settings.profile, limits, log, identity)
         mediator.back = back = Modern(mediator, limits, log)
-        server = Upstream(settings.command, early.spawned, early.error)
+        server = Command(settings.command, early.spawned, early.error)
         conversation = Conversation(front, mediator, back, server, limits, log, stderr, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(conversation.run(early.data))

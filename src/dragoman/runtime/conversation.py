@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from dragoman.backs.modern import Modern
+from dragoman.channel import Channel
 from dragoman.core.inflight import NEVER
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.events import Reason
@@ -28,10 +29,9 @@ from dragoman.fronts.legacy import Legacy
 from dragoman.limits import Limits
 from dragoman.revisions.plan import Loss
 from dragoman.runtime.log import Log
-from dragoman.transports.child import Child, PipeLines
+from dragoman.transports.child import PipeLines
 from dragoman.transports.pipes import Overflow, Reader, binary, never_blocks, writer
-from dragoman.transports.spawn import Spawned, widen
-from dragoman.transports.tree import Tree
+from dragoman.transports.spawn import widen
 from dragoman.transports.upstream import Upstream
 from dragoman.wire.lines import Lines
 
@@ -66,7 +66,7 @@ class Conversation:
         self._tap = tap
         self._losses: dict[tuple[str, int], list[Loss]] = {}
         self._framer = Lines(limits.line)
-        self._child: Child | None = None
+        self._channel: Channel | None = None
         self._closing: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._armed = NEVER
@@ -112,17 +112,6 @@ class Conversation:
             self._fault(error)
         self._settle()
 
-    def _from_server(self, lines: PipeLines) -> None:
-        if self._tap is not None:
-            self._record("server", "<", lines)
-        now, receive = self._loop.time(), self.back.receive
-        try:
-            for line in lines:
-                receive(line, now)
-        except Exception as error:
-            self._fault(error)
-        self._settle()
-
     def _settle(self) -> None:
         """Carry out what the machines decided in this step."""
         mediator = self.mediator
@@ -137,8 +126,8 @@ class Conversation:
                 self._record("client", ">", out)
             self._client.send(out)
             out.clear()
-            if self._client.backlog > self._limits.backlog and self._child is not None:
-                self._child.pause()
+            if self._client.backlog > self._limits.backlog and self._channel is not None:
+                self._channel.pause()
         wake = mediator.wake()
         if wake < self._armed:
             self._arm(wake)
@@ -146,13 +135,13 @@ class Conversation:
     def _to_server(self) -> None:
         if self._closing is not None:
             return  # the server before this one still runs; its end comes back here
-        if self._child is None and not self._open_server():
+        if self._channel is None and not self._open_server():
             return
         out = self.back.out
         if self._tap is not None:
             self._record("server", ">", out)
-        assert self._child is not None
-        self._child.send(out)
+        assert self._channel is not None
+        self._channel.send(out)
         out.clear()
 
     def _arm(self, wake: float) -> None:
@@ -170,25 +159,20 @@ class Conversation:
         self._settle()
 
     def _relieved(self) -> None:
-        if self._child is not None:
-            self._child.resume()
+        if self._channel is not None:
+            self._channel.resume()
 
     # ------------------------------------------------------------------ the server's life
 
     def _open_server(self) -> bool:
         try:
-            spawned, tree = self._server.start()
+            self._channel = self._server.open(self, self._loop, self._limits)
         except OSError as error:
-            self._log.note(Level.ERR, "upstream", f"the command cannot be started: {error.strerror or 'unknown error'}")
-            self.back.lost(Fault(Cause.SPAWN_FAILED), self._loop.time())
+            self._log.note(Level.ERR, "upstream", f"{self._server.failure}: {error.strerror or 'unknown error'}")
+            self.back.lost(Fault(self._server.fails_with), self._loop.time())
             self._settle()
             return False
-        self._child = self._channel(spawned, tree)
         return True
-
-    def _channel(self, spawned: Spawned, tree: Tree) -> Child:
-        stderr = self._stderr.write
-        return Child(spawned, tree, self._loop, self._limits, self._from_server, self._server_gone, stderr)
 
     def _stop_server(self) -> None:
         """End the server without ending the conversation; `mediator.stopped` follows."""
@@ -196,20 +180,46 @@ class Conversation:
             self._closing = self._task(self._close(), "end of the server")
 
     async def _close(self) -> None:
-        if self._child is not None:
-            await self._child.aclose()
-            self._child = None
+        if self._channel is not None:
+            await self._channel.aclose()
+            self._channel = None
         self._closing = None
         self.mediator.stopped(self._loop.time())
         self._settle()
 
-    def _server_gone(self, how: str, ended: bool) -> None:
+    # ------------------------------------------------------------------ what the channel tells (`Receiver`)
+
+    def lines(self, lines: PipeLines) -> None:
+        if self._tap is not None:
+            self._record("server", "<", lines)
+        now, receive = self._loop.time(), self.back.receive
+        try:
+            for line in lines:
+                receive(line, now)
+        except Exception as error:
+            self._fault(error)
+        self._settle()
+
+    def lane_lost(self, id: bytes, why: Fault, may_retry: bool) -> None:
+        self.back.lane_lost(id, why, may_retry, self._loop.time())
+        self._settle()
+
+    def gone(self, how: str, cause: Cause) -> None:
         self._log.note(Level.ERR, "upstream", f"the server's process {how}")
         ready = self.mediator.is_open
-        self.back.lost(Fault(Cause.UPSTREAM_EXITED if ended else Cause.CLOSED), self._loop.time())
+        self.back.lost(Fault(cause), self._loop.time())
         self._settle()
         if ready:
             self._loop.call_later(self._limits.linger, self._end, EXIT_LOST)
+
+    def stderr(self, data: bytes) -> None:
+        self._stderr.write(data)
+
+    def note(self, text: str) -> None:
+        self._log.note(Level.WARN, "upstream", text)
+
+    def drained(self) -> None:
+        pass  # the client is always read
 
     # ------------------------------------------------------------------ the end
 
@@ -245,22 +255,22 @@ class Conversation:
         self._settle()
         if self._timer is not None:
             self._timer.cancel()
-        unused = self._server.take_unused()
+        unused = self._server.open_unused(self, self._loop, self._limits)
         if unused is not None:
-            self._child = self._channel(*unused)
+            self._channel = unused
         if self._closing is not None:
             await self._closing
-        if self._child is not None:
-            await self._child.aclose()
-            self._child = None
+        if self._channel is not None:
+            await self._channel.aclose()
+            self._channel = None
         await self._client.drain(self._limits.grace)
         watchdog.cancel()
 
     def _bite(self) -> None:
         """The end takes too long: whatever the loop is doing, everything ends now (EXIT-06)."""
-        child = self._child
-        if child is not None:
-            child.kill()
+        channel = self._channel
+        if channel is not None:
+            channel.kill()
         os._exit(self._code or EXIT_FINE)
 
     def _signals(self) -> "_Signals":

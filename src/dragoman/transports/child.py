@@ -49,10 +49,10 @@ class Child:
         self._out = Reader(spawned.stdout, loop, self._feed, self._out_ended)
         self._err = Reader(spawned.stderr, loop, stderr, lambda: None)
         self._ending = False
+        self.send: Callable[[list[bytes]], None] = self._writer.send
         self._told = False
         self._out_is_open = True
         self._stdin_open = True
-        self.send = self._writer.send
         self._out.start()
         self._err.start()
         tree.watch(loop, self._exited)

@@ -1,5 +1,6 @@
 """The stream of changes over a transport that can lose it."""
 
+from dragoman.faults import Cause, Fault
 from support.dialogue import Dialogue
 
 PROVES = ("GAP-05", "GAP-03", "LOSS-01", "SIZE-04", "SIZE-05")
@@ -9,10 +10,10 @@ def listening() -> Dialogue:
     return Dialogue().open(server={"tools": {"listChanged": True}}, initialized=True, acknowledge=True)
 
 
-def lose(bridge: Dialogue) -> None:
+def lose(bridge: Dialogue, may_retry: bool = True) -> None:
     stream = bridge.back.watcher.active or bridge.back.watcher.opening
     assert stream is not None
-    bridge.back.watcher.lane_lost(stream.id, bridge.now)
+    bridge.back.lane_lost(stream.id, Fault(Cause.TRANSPORT_FAILED), may_retry, bridge.now)
     bridge.server()
 
 

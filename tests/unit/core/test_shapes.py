@@ -89,7 +89,8 @@ def test_a_flaw_shows_nothing_of_the_value() -> None:
 
 
 def test_what_nobody_can_read_has_no_shape() -> None:
-    assert shapes.flaw(shapes.ROOTS, Raw(b'{"_meta":' + b'{"a":' * 300_000 + b"1" + b"}" * 300_001)) == "it cannot be read"
+    deep = Raw(b'{"_meta":' + b'{"a":' * 300_000 + b"1" + b"}" * 300_001)
+    assert shapes.flaw(shapes.ROOTS, deep) == "it cannot be read"
 
 
 def form(properties: dict[str, Any], **more: Any) -> Raw:

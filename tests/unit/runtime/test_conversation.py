@@ -15,7 +15,7 @@ from dragoman.profile import named
 from dragoman.runtime.conversation import EXIT_LOST, Conversation
 from dragoman.runtime.log import Log
 from dragoman.transports.pipes import Overflow
-from dragoman.transports.upstream import Upstream
+from dragoman.transports.upstream import Command
 
 PROVES = ("EXIT-02", "EXIT-06")
 
@@ -28,7 +28,7 @@ def conversation() -> tuple[Conversation, list[bytes]]:
     mediator = Mediator(profile, limits, log)
     mediator.front = front = Legacy(mediator, profile, limits, log, Identity("x"))
     mediator.back = back = Modern(mediator, limits, log)
-    return Conversation(front, mediator, back, Upstream(("none",)), limits, log, Overflow(2, 1000)), lines
+    return Conversation(front, mediator, back, Command(("none",)), limits, log, Overflow(2, 1000)), lines
 
 
 def test_the_watchdog_kills_the_tree_and_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ def test_the_watchdog_kills_the_tree_and_ends_the_process(monkeypatch: pytest.Mo
             did.append("killed")
 
     monkeypatch.setattr(os, "_exit", did.append)
-    monkeypatch.setattr(talk, "_child", Child())
+    monkeypatch.setattr(talk, "_channel", Child())
     talk._bite()  # pyright: ignore[reportPrivateUsage]
     assert did == ["killed", 0]
 
