@@ -48,7 +48,6 @@ FLAWS = {
 }
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
-_encode = msgspec.json.Encoder().encode
 
 
 class Legacy:
@@ -388,7 +387,7 @@ class Legacy:
         if self._flight.pop(id if b"\\" not in id else id_key(id), None) is None:
             return
         self.asking.finish(call)
-        self.out.append(b"".join((b'{"jsonrpc":"2.0","id":', id, b',"result":', _encode(result), b"}")))
+        self.out.append(wire.reply_with(id, result))
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
         assert isinstance(call, Waiting)

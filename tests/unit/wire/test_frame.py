@@ -5,11 +5,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Flaw, Frame, Opened, id_key, is_id
 from dragoman.wire.lines import Overlong
+from dragoman.wire.members import closed
 
 PROVES = ("SDKMSG-01", "SDKMSG-02", "B16", "B19", "B22", "B26", "B27", "B28", "SIZE-02", "LINE-09", "LIFE-25")
 
@@ -175,6 +176,13 @@ def test_bodies_are_opened_in_the_same_pass_or_told_to_be_none(data: bytes, para
 def test_no_bytes_make_the_reader_raise(data: bytes) -> None:
     assert isinstance(wire.parse(data, 64), Frame | Broken | Batch)
     assert isinstance(wire.parse_opened(data), Opened | Broken | Batch)
+
+
+@given(st.dictionaries(st.text(max_size=4), st.integers(0, 3).map(lambda size: size * 20_000), min_size=1, max_size=4))
+def test_large_and_small_results_are_written_alike(sizes: dict[str, int]) -> None:
+    members = {name: Raw(b'"%b"' % (b"x" * size)) for name, size in sizes.items()}
+    expected = b'{"jsonrpc":"2.0","id":7,"result":%b}' % bytes(closed(members))
+    assert wire.reply_with(b"7", members) == expected
 
 
 def test_what_is_written_is_one_message_with_the_given_bytes() -> None:
