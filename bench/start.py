@@ -35,7 +35,8 @@ def first_answer(command: list[str], request: dict[str, object]) -> float:
 def main() -> None:
     reference, rounds = Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 11
     slow = f"import time; time.sleep({WAIT}); import runpy, sys; sys.argv = ['x', '--era', 'modern']; "
-    slow += f"sys.path.insert(0, {str(reference)!r}); runpy.run_path({str(reference / 'fast_stdio_server.py')!r}, run_name='__main__')"
+    script = str(reference / "fast_stdio_server.py")
+    slow += f"sys.path.insert(0, {str(reference)!r}); runpy.run_path({script!r}, run_name='__main__')"
     server = [sys.executable, "-S", "-E", "-c", slow]
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
     discover: dict[str, object] = {"method": "server/discover", "params": {"_meta": meta}}

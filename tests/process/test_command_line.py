@@ -267,7 +267,7 @@ def test_a_file_for_the_log_that_cannot_be_written_is_a_wrong_argument(scripted:
         [f"https://user:{SECRET}@example.com/mcp"],
         [f"https://example.com/mcp?token={SECRET}", SECRET],
         ["bridge", "--listen", SECRET, "--", "server"],
-        ["bridge", "--upstream", f"https://x/{SECRET}"],
+        ["bridge", "--upstream", f"ws://x/{SECRET}"],
         ["bridge", "--upstream", f"stdio:'{SECRET}"],
         ["bridge", "--upstream", f"stdio:{SECRET}", "--", SECRET],
         ["profiles", SECRET],

@@ -1,6 +1,5 @@
 """The commands, their options, and how a wrong command line is answered."""
 
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 
 from dragoman import __version__
 from dragoman.cli.entry import Early
+from dragoman.cli.servers import read_server
 from dragoman.cli.words import OneOf, Whole, check_options, split_at_dashes
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ In an editor's configuration:
   {"mcpServers": {"demo": {"command": "dragoman", "args": ["--", "my-server", "--its-option"]}}}
 Try it:  dragoman demo"""
 
-STDIO = "stdio:"
 OWN_STREAMS = "stdio:."
 
 
@@ -48,7 +47,7 @@ class Bridge(click.Command):
         return super().parse_args(ctx, words)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return ["[OPTIONS] -- COMMAND [ARGS]..."]
+        return ["[OPTIONS] (-- COMMAND [ARGS]... | URL)"]
 
 
 class Plain(click.Command):
@@ -68,13 +67,16 @@ def cli() -> None:
     \b
     dragoman [OPTIONS] -- COMMAND [ARGS]...     start COMMAND, a server of revision 2026-07-28 on
                                                 stdio, and serve it to an older client on our stdio
+    dragoman [OPTIONS] URL                      the same for such a server at a URL
     dragoman bridge --help                      all options of that
     """
 
 
 @cli.command(cls=Bridge, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--listen", metavar="TARGET", default=OWN_STREAMS, help="Where the client is: stdio:. (our own stdio).")
-@click.option("--upstream", metavar="TARGET", help="Where the server is: stdio:COMMAND, split as a shell splits words.")
+@click.option(
+    "--upstream", metavar="TARGET", help="Where the server is: stdio:COMMAND, split as a shell splits words, or a URL."
+)
 @click.option(
     "--profile",
     metavar="NAME",
@@ -99,6 +101,24 @@ def cli() -> None:
     show_default=True,
     help="Longest line of either side.",
 )
+@click.option(
+    "--max-response-bytes",
+    metavar="BYTES",
+    type=Whole(1, 1 << 30),
+    default=64 << 20,
+    show_default=True,
+    help="Largest response, or event of a stream, of a server at a URL.",
+)
+@click.option(
+    "--header", metavar="NAME:VALUE", multiple=True, help="Send this header to the server at a URL. May be repeated."
+)
+@click.option(
+    "--header-env",
+    metavar="NAME=VARIABLE",
+    multiple=True,
+    help="Send a header with the value of an environment variable. May be repeated.",
+)
+@click.option("--ca-file", metavar="FILE", help="Trust the certificates of this PEM file, too.")
 @click.option(
     "--progress-rate",
     metavar="N",
@@ -137,14 +157,16 @@ def cli() -> None:
 @click.argument("target", required=False)
 @click.pass_context
 def bridge(ctx: click.Context, /, **options: object) -> int:
-    """Serve one client: dragoman bridge [OPTIONS] -- COMMAND [ARGS]...
+    """Serve one client: dragoman bridge [OPTIONS] (-- COMMAND [ARGS]... | URL)
 
-    The server is started when the client sends initialize, and ends with the client. Exit code 0 when the client's
-    input ends, 1 when the server stops first, 2 when the command line is wrong.
+    A command is started when the client sends initialize, and ends with the client. Exit code 0 when the client's
+    input ends, 1 when the server's process stops first, 2 when the command line is wrong.
     """
     from dragoman.cli.run import Settings, run_bridge
 
-    command = _upstream_command(ctx.meta["dragoman.command"], options)
+    on_the_line = click.core.ParameterSource.COMMANDLINE
+    given = frozenset(name for name in options if ctx.get_parameter_source(name) is on_the_line)
+    server = read_server(ctx.meta["dragoman.command"], options, given)
     if options["listen"] != OWN_STREAMS:
         raise click.UsageError("the value of --listen is not known: this version listens on stdio:. only")
     if options["name"] == "":
@@ -161,11 +183,12 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
     early = ctx.obj
     assert isinstance(early, Early)
     settings = Settings(
-        command=tuple(command),
+        server=server,
         profile=profile,
         name=str(options["name"]) if options["name"] is not None else None,
         discover_timeout=float(str(options["discover_timeout"])),
         line_limit=int(str(options["max_line_bytes"])),
+        response_limit=int(str(options["max_response_bytes"])),
         log_level=str(options["log_level"]),
         frame_log=str(options["log"]) if options["log"] is not None else None,
     )
@@ -173,39 +196,6 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
         return run_bridge(settings, early)
     except OSError as error:
         raise click.UsageError(f"the file of --log cannot be written: {error.strerror}") from None
-
-
-def _upstream_command(words: list[str] | None, options: dict[str, object]) -> list[str]:
-    """The command of the server, from behind `--` or from `--upstream`."""
-    upstream, target = options["upstream"], options["target"]
-    if target is not None and _is_url(str(target)):
-        raise click.UsageError("this version reaches servers by a command, not by a URL")
-    if target is not None:
-        raise click.UsageError("a word before -- is neither an option nor a URL; put -- before the command")
-    if words is not None and upstream is not None:
-        raise click.UsageError("give the server once: either --upstream or a command behind --")
-    if words is not None:
-        if not words or not words[0]:
-            raise click.UsageError("the command behind -- is missing")
-        return words
-    if upstream is None:
-        raise click.UsageError("the server is missing: put its command behind --")
-    text = str(upstream)
-    if _is_url(text) or text.partition(":")[0] in ("http-stateless", "http-session", "sse", "unix", "a2a", "acp"):
-        raise click.UsageError(
-            "the value of --upstream is not known: this version reaches servers by stdio:COMMAND only"
-        )
-    try:
-        command = shlex.split(text.removeprefix(STDIO))
-    except ValueError:
-        raise click.UsageError("the value of --upstream has an open quote") from None
-    if not command:
-        raise click.UsageError("the value of --upstream has no command")
-    return command
-
-
-def _is_url(text: str) -> bool:
-    return text.partition("://")[0].lower() in ("http", "https", "ws", "wss", "grpc", "grpcs") and "://" in text
 
 
 def _profile(name: str) -> "Profile":

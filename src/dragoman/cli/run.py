@@ -9,7 +9,9 @@ from pathlib import PurePath
 
 from dragoman.backs.modern import Modern
 from dragoman.cli.entry import Early
+from dragoman.cli.servers import Server
 from dragoman.core.mediator import Mediator
+from dragoman.exchange.notes import Level
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy
 from dragoman.limits import Limits, Timeouts
@@ -17,18 +19,19 @@ from dragoman.profile import Profile
 from dragoman.runtime.conversation import Conversation, Tap
 from dragoman.runtime.log import CHOICES, Log
 from dragoman.transports.pipes import Overflow
-from dragoman.transports.upstream import Command
+from dragoman.transports.upstream import Command, Upstream
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a command line asks for. Times are seconds, sizes bytes."""
 
-    command: tuple[str, ...]
+    server: Server
     profile: Profile
     name: str | None = None
     discover_timeout: float = 60.0
     line_limit: int = 64 << 20
+    response_limit: int = 64 << 20
     log_level: str = "info"
     frame_log: str | None = None
 
@@ -46,14 +49,33 @@ def run_bridge(settings: Settings, early: Early) -> int:
     log = Log(settings.profile.name, CHOICES[settings.log_level], stderr.line)
     with ExitStack() as open_files:
         tap = _tap(settings.frame_log, stderr, open_files)
-        identity = Identity(settings.name or PurePath(settings.command[0]).stem or settings.profile.name)
-        mediator = Mediator(settings.profile, limits, log)
+        for warning in settings.server.warnings:
+            log.note(Level.WARN, "options", warning)
+        server = _upstream(settings, early)
+        identity = Identity(settings.name or _server_name(settings) or settings.profile.name)
+        mediator = Mediator(settings.profile, limits, log, server.is_remote)
         mediator.front = front = Legacy(mediator, settings.profile, limits, log, identity)
         mediator.back = back = Modern(mediator, limits, log)
-        server = Command(settings.command, early.spawned, early.error)
         conversation = Conversation(front, mediator, back, server, limits, log, stderr, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(conversation.run(early.data))
+
+
+def _upstream(settings: Settings, early: Early) -> Upstream:
+    if settings.server.target is None:
+        return Command(settings.server.command, early.spawned, early.error)
+    from dragoman.transports.http.upstream import Url
+
+    return Url(settings.server.target, settings.response_limit)
+
+
+def _server_name(settings: Settings) -> str:
+    """What the server is called when neither it nor the user says so (IRES-08)."""
+    return (
+        settings.server.target.address.host
+        if settings.server.target is not None
+        else PurePath(settings.server.command[0]).stem
+    )
 
 
 def _tap(target: str | None, stderr: Overflow, open_files: ExitStack) -> Tap | None:

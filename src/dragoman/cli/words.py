@@ -31,6 +31,7 @@ def check_options(ctx: click.Context, words: list[str], command: click.Command) 
         if isinstance(option, click.Option)
         for name in (*option.opts, *option.secondary_opts)
     }
+    followed = False
     room = sum(isinstance(param, click.Argument) for param in command.params)
     place = 0
     while place < len(words):
@@ -40,7 +41,10 @@ def check_options(ctx: click.Context, words: list[str], command: click.Command) 
             room -= 1
             if room < 0:
                 raise click.UsageError(f"word {place} is one too many", ctx)
+            followed = True
             continue
+        if followed:
+            raise click.UsageError(f"word {place} stands behind the URL; options go before it", ctx)
         name, equals, value = word.partition("=")
         option = options.get(name)
         if option is None:

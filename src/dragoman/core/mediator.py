@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from msgspec import Raw
 
-from dragoman.core import questions
+from dragoman.core import icons, questions
 from dragoman.core.inflight import Inflight
 from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import (
@@ -39,12 +39,13 @@ from dragoman.wire.members import Members, closed, opened, text_of
 class Mediator:
     """One conversation. `stop_wanted` asks the runtime to end the server; `stopped` is its answer."""
 
-    def __init__(self, profile: Profile, limits: Limits, notes: Notes) -> None:
+    def __init__(self, profile: Profile, limits: Limits, notes: Notes, is_remote: bool = False) -> None:
         self.front: Front
         self.back: Back
         self.profile = profile
         self.limits = limits
         self.notes = notes
+        self.is_remote = is_remote  # the server is on a network: its icons are not those of a local process
         self.inflight = Inflight(limits)
         self.stop_wanted = False
         self.losses: list[Loss] = []
@@ -117,6 +118,8 @@ class Mediator:
         self._up = lowering(caller.revision, ready.revision)
         self._down = lowering(ready.revision, caller.revision)
         offered = server_capabilities(ready.capabilities, ready.revision, caller.revision)
+        if self.is_remote and ready.info is not None:
+            ready = replace(ready, info=icons.clean_info(ready.info))
         self.is_open = True
         self.front.opened(replace(ready, capabilities=self.profile.mask_server(offered)), now)
 
@@ -172,6 +175,8 @@ class Mediator:
             self._report(call.method)
         if call.method == "tools/list":
             apply_quirks(self.profile, call.method, lowered, self._quirk)
+        if self.is_remote:
+            icons.without_remote(call.method, lowered)
         self.front.done(call, lowered, now)
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:

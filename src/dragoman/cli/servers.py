@@ -1,0 +1,93 @@
+"""Which server a command line names: a command or a URL, and the options that belong to one of the two only."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from dragoman.transports.http.target import Target
+
+STDIO = "stdio:"
+STATELESS = "http-stateless:"
+NETWORK = ("http", "https", "ws", "wss", "grpc", "grpcs")
+LATER = ("http-session", "sse", "unix", "a2a", "acp")
+OF_A_URL = ("header", "header_env", "ca_file", "max_response_bytes")
+VISIBLE = "the value of the header {} stands on the command line, where other programs can see it; use --header-env"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One of the two. `warnings` are sentences for the log."""
+
+    command: tuple[str, ...] = ()
+    target: "Target | None" = None
+    warnings: tuple[str, ...] = ()
+
+
+def read_server(behind: list[str] | None, options: Mapping[str, Any], given: frozenset[str]) -> Server:
+    """The server, from the words `behind` a `--`, the last word before it, or `--upstream`.
+
+    `given` are the names of the options that stand on the command line.
+
+    Raises:
+        click.UsageError: there is none, or more than one, or an option of the other form; no value is repeated.
+    """
+    upstream, last = options["upstream"], options["target"]
+    if last is not None and not is_url(last):
+        raise click.UsageError("a word before -- is neither an option nor a URL; put -- before the command")
+    named = [place for place in (behind, upstream, last) if place is not None]
+    if len(named) > 1:
+        raise click.UsageError("give the server once: a URL, a command behind --, or --upstream")
+    if behind is not None:
+        if not behind or not behind[0]:
+            raise click.UsageError("the command behind -- is missing")
+        return _command(tuple(behind), given)
+    if not named:
+        raise click.UsageError("the server is missing: put its command behind --, or give its URL")
+    text = str(named[0])
+    if text.startswith(STATELESS) or is_url(text):
+        return _url(text.removeprefix(STATELESS), options)
+    if text.partition(":")[0] in LATER:
+        raise click.UsageError("the value of --upstream is not known: this version reaches a command or an http(s) URL")
+    try:
+        words = shlex.split(text.removeprefix(STDIO))
+    except ValueError:
+        raise click.UsageError("the value of --upstream has an open quote") from None
+    if not words:
+        raise click.UsageError("the value of --upstream has no command")
+    return _command(tuple(words), given)
+
+
+def is_url(text: str) -> bool:
+    return "://" in text and text.partition("://")[0].lower() in NETWORK
+
+
+def _command(words: tuple[str, ...], given: frozenset[str]) -> Server:
+    for name in OF_A_URL:
+        if name in given:
+            raise click.UsageError(f"the option --{name.replace('_', '-')} is for a server at a URL only")
+    return Server(command=words)
+
+
+def _url(text: str, options: Mapping[str, Any]) -> Server:
+    from dragoman.transports.http import address, target
+
+    try:
+        headers = target.together(
+            [
+                *(target.header(one) for one in options["header"]),
+                *(target.header_from(one, os.environ) for one in options["header_env"]),
+            ]
+        )
+        place = address.address(text)
+        if options["ca_file"] is not None:
+            target.check_ca_file(options["ca_file"])
+    except address.Refused as refused:
+        raise click.UsageError(str(refused)) from None
+    shown = {target.header(one).name.lower() for one in options["header"]} & target.SECRETS
+    warnings = tuple(VISIBLE.format(name) for name in sorted(shown))
+    return Server(target=target.Target(place, headers, options["ca_file"], dict(os.environ)), warnings=warnings)

@@ -1,0 +1,13 @@
+"""The numbers of this transport that `limits` does not have, in one frozen value."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    response: int = 64 << 20  # CLI-07, SIZE-03: bytes of one JSON response, or of one event
+    connect: float = 30.0  # seconds for a connection, with name, proxy and TLS
+    idle: float = 4.0  # life of an unused connection: servers end theirs after 5 s, and no POST must meet that end
+    streams: int = 8  # requests above the client's limit, for what the bridge asks itself
+    hops: int = 3  # HTTP-12: redirects of one request
+    pages: int = 64  # of tools/list, when its marks are learned anew

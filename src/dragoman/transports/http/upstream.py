@@ -1,0 +1,49 @@
+"""A server at a URL, as a conversation opens it. aiohttp is imported when that happens, and not before."""
+
+import asyncio
+from errno import EINVAL
+
+from dragoman.channel import Channel
+from dragoman.faults import Cause, Fault
+from dragoman.limits import Limits
+from dragoman.transports.http.bounds import Bounds
+from dragoman.transports.http.loss import Loss
+from dragoman.transports.http.target import Target
+from dragoman.transports.upstream import Receiver
+
+
+class Url:
+    """`response_limit` is in bytes, of one JSON response or of one event (CLI-07)."""
+
+    fails_with = Cause.CONNECT_FAILED
+    failure = "the URL cannot be used"
+    is_remote = True
+
+    def __init__(self, target: Target, response_limit: int = Bounds().response) -> None:
+        self._target = target
+        self._bounds = Bounds(response=response_limit)
+
+    def open(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
+        """
+        Raises:
+            OSError: the proxy variables or the certificates are not usable (HTTP-09).
+        """
+        from dragoman.transports.http.client import HttpChannel
+        from dragoman.transports.http.proxy import UnusableProxy
+        from dragoman.transports.http.target import UnusableTrust
+
+        def lines(lines: list[bytes]) -> None:
+            receiver.lines([*lines])
+
+        def lane_lost(id: bytes, loss: Loss) -> None:
+            receiver.lane_lost(id, Fault(loss.kind, loss.detail), loss.may_retry)
+
+        try:
+            return HttpChannel(
+                self._target, loop, limits, lines, lane_lost, receiver.drained, receiver.note, self._bounds
+            )
+        except (UnusableProxy, UnusableTrust) as error:
+            raise OSError(EINVAL, str(error)) from None
+
+    def open_unused(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel | None:
+        return None
