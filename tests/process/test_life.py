@@ -224,8 +224,7 @@ def test_a_client_that_is_killed_leaves_no_process_behind(scripted: Make) -> Non
 def test_a_client_that_closes_the_bridge_s_output_ends_it(scripted: Make) -> None:
     with Bridge(scripted().command, reads=False) as bridge:
         bridge.send(initialize())
-        assert bridge.process.stdout is not None
-        bridge.process.stdout.close()
+        bridge.stdout.close()
         assert bridge.wait(BOUND) == 0
         assert b"Traceback" not in bridge.stderr
 

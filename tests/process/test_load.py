@@ -15,6 +15,7 @@ PROVES = (
     *("FLIGHT-01", "FLIGHT-02", "FLIGHT-03", "FLIGHT-04", "PROG-01", "PROG-05", "ERR-34"),
 )
 pytestmark = pytest.mark.process
+no_windows = pytest.mark.skipif(sys.platform == "win32", reason="its standard streams are pipes")
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
 
 Make = Callable[..., Scripted]
@@ -193,9 +194,10 @@ def test_a_client_that_does_not_read_stops_the_server_and_not_the_memory(scripte
         assert bridge.answer(2)["result"] == {}
 
 
-def test_a_client_that_does_not_read_can_still_end_everything(scripted: Make) -> None:
+@pytest.mark.parametrize("sockets", [False, pytest.param(True, marks=no_windows)])
+def test_a_client_that_does_not_read_can_still_end_everything(scripted: Make, sockets: bool) -> None:
     server = scripted()
-    with Bridge(server.command, reads=False) as bridge:
+    with Bridge(server.command, reads=False, sockets=sockets) as bridge:
         bridge.send(initialize())
         bridge.read_one()
         bridge.send(progress_call(1, 1000, 16_000))
@@ -203,6 +205,23 @@ def test_a_client_that_does_not_read_can_still_end_everything(scripted: Make) ->
         started = time.monotonic()
         assert bridge.end() == 0
         assert time.monotonic() - started < 8 + 1.5
+
+
+@no_windows
+def test_a_client_whose_end_is_a_socket_is_still_heard_while_it_does_not_read(scripted: Make) -> None:
+    """Hosts written in Node give sockets for pipes; a write to one must not block either."""
+    server = scripted()
+    with Bridge(server.command, reads=False, sockets=True) as bridge:
+        bridge.send(initialize())
+        bridge.read_one()
+        bridge.call(1, "big", size=4_000_000)
+        eventually("the server has the first call", lambda: len(server.received("tools/call")) == 1)
+        time.sleep(0.3)  # let the answer fill what the socket takes
+        bridge.call(2, "echo", text="second")
+        eventually("the server has the second call", lambda: len(server.received("tools/call")) == 2)
+        bridge.read()
+        assert len(text_of(bridge.answer(1))) == 4_000_000
+        assert text_of(bridge.answer(2)) == "second"
 
 
 def test_a_server_that_reads_nothing_for_a_while_blocks_no_ping_and_loses_no_call(scripted: Make) -> None:

@@ -12,6 +12,7 @@ import queue
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -109,6 +110,15 @@ def cause_of(answer: Any) -> tuple[int, str]:
     return answer["error"]["code"], answer["error"]["data"]["cause"]
 
 
+def channel(sockets: bool) -> tuple[int, int]:
+    """Two descriptors: what is written to the second is read from the first."""
+    if not sockets:
+        return os.pipe()
+    reads, writes = socket.socketpair()
+    reads.shutdown(socket.SHUT_WR)
+    return reads.detach(), writes.detach()
+
+
 class Bridge:
     """One run of the command. The members `frames` and `raw` hold all that came for the client, in order."""
 
@@ -121,8 +131,12 @@ class Bridge:
         reads: bool = True,
         reads_stderr: bool = True,
         first: bytes = b"",
+        sockets: bool = False,
     ) -> None:
-        """`words` replaces the whole command line; `first` is there to be read before the command starts."""
+        """`words` replaces the whole command line; `first` is there to be read before the command starts.
+
+        With `sockets` the standard streams are what a host written in Node gives, in place of pipes.
+        """
         given: Sequence[str | bytes] = [*options, "--", *command] if words is None else words
         self.frames: list[Any] = []
         self.raw: list[bytes] = []
@@ -132,19 +146,22 @@ class Bridge:
         self._lines: queue.Queue[bytes] = queue.Queue()
         self._stderr = bytearray()
         self._stderr_ended = threading.Event()
-        source, sink = os.pipe()
+        source, sink = channel(sockets)
+        output, written = channel(sockets)
         if first:
             self.expect(first)
             os.write(sink, first)
         self.process = subprocess.Popen(
             [*DRAGOMAN, *given],
             stdin=source,
-            stdout=subprocess.PIPE,
+            stdout=written,
             stderr=subprocess.PIPE,
             env=env,
             start_new_session=True,
         )
         os.close(source)
+        os.close(written)
+        self.stdout: IO[bytes] = os.fdopen(output, "rb")
         self._stdin: IO[bytes] = os.fdopen(sink, "wb", buffering=0)
         self._ids = 1000
         self._watchdog = threading.Timer(PATIENCE, self.process.kill)
@@ -169,7 +186,7 @@ class Bridge:
         finally:
             self.kill()
             self._watchdog.cancel()
-            for stream in (self.process.stdout, self.process.stderr):
+            for stream in (self.stdout, self.process.stderr):
                 if stream is not None:
                     stream.close()
 
@@ -265,13 +282,11 @@ class Bridge:
 
     def read(self) -> None:
         """Begin to read standard output."""
-        assert self.process.stdout is not None
-        threading.Thread(target=self._pump, args=(self.process.stdout,), daemon=True).start()
+        threading.Thread(target=self._pump, args=(self.stdout,), daemon=True).start()
 
     def read_one(self) -> Any:
         """Read a single line of standard output, of a bridge that was started with `reads=False`."""
-        assert self.process.stdout is not None
-        self._lines.put(self.process.stdout.readline())
+        self._lines.put(self.stdout.readline())
         return self.receive()
 
     def read_stderr(self) -> None:

@@ -8,10 +8,12 @@ blocking call in its place.
 import asyncio
 import contextlib
 import os
+import socket
 import stat
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 
 SMALL = 1 << 16
 LARGE = 1 << 20
@@ -21,7 +23,7 @@ def never_blocks(fd: int) -> int:
     """A descriptor for the same pipe on which a write does not block, of our own where the system can make one.
 
     The flag belongs to the open file, which other processes may share; a pipe opened anew is ours alone. A terminal
-    or a file is left as it is.
+    or a file is left as it is, and so is a socket, for which `Writer` has a way without the flag.
     """
     if sys.platform == "win32" or not stat.S_ISFIFO(os.fstat(fd).st_mode):
         return fd
@@ -29,6 +31,15 @@ def never_blocks(fd: int) -> int:
         return os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     os.set_blocking(fd, False)
     return fd
+
+
+def _is_socket(fd: int) -> bool:
+    return sys.platform != "win32" and stat.S_ISSOCK(os.fstat(fd).st_mode)
+
+
+def _send_now(peer: socket.socket, data: bytes | memoryview) -> int:
+    """Write what `peer` takes at once; when that is nothing, raise `BlockingIOError` whatever the descriptor's mode."""
+    return peer.send(data, socket.MSG_DONTWAIT)
 
 
 def binary(*fds: int) -> None:
@@ -138,6 +149,9 @@ class Writer:
     ) -> None:
         self._fd = fd
         self._loop = loop
+        # Hosts written in Node give their servers sockets, not pipes; a single write to one can be told not to block.
+        self._socket = socket.socket(fileno=fd) if _is_socket(fd) else None
+        self._offer = partial(os.write, fd) if self._socket is None else partial(_send_now, self._socket)
         self._broken = broken
         self._drained = drained
         self._waiting: list[memoryview] = []
@@ -173,7 +187,7 @@ class Writer:
     def _take_at_once(self, data: bytes) -> bytes:
         """Write what the other side takes in one call, which is nearly always all; gives the rest."""
         try:
-            written = os.write(self._fd, data)
+            written = self._offer(data)
         except OSError:
             return data  # full, or gone: `put` finds out
         return b"" if written == len(data) else data[written:]
@@ -190,6 +204,8 @@ class Writer:
         """Forget what is waiting and close the descriptor."""
         self._forget()
         self._gone = True
+        if self._socket is not None:
+            self._socket.detach()
         with contextlib.suppress(OSError):
             os.close(self._fd)
 
@@ -198,7 +214,7 @@ class Writer:
         try:
             while waiting:
                 piece = waiting[0]
-                written = os.write(self._fd, piece)
+                written = self._offer(piece)
                 self.backlog -= written
                 if written == len(piece):
                     del waiting[0]

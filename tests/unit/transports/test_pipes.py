@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,6 +46,30 @@ def test_frames_arrive_whole_and_in_order_through_a_pipe_that_is_slow(kind: type
         reader.start()
         await writer.drain(20)
         assert writer.backlog == 0
+        await until(lambda: sum(map(len, got)) == sum(map(len, frames)) + len(frames))
+        reader.stop()
+        writer.close()
+        return b"".join(got)
+
+    assert asyncio.run(work()).split(b"\n")[:-1] == frames
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the loop does not watch descriptors there")
+def test_a_socket_that_blocks_is_written_to_without_blocking() -> None:
+    frames = [b"%d:" % place + b"x" * 500_000 for place in range(20)]
+
+    async def work() -> bytes:
+        ours, theirs = socket.socketpair()
+        assert ours.getblocking()
+        got: list[bytes] = []
+        loop = asyncio.get_running_loop()
+        reader = Reader(theirs.detach(), loop, got.append, lambda: None)
+        writer = Writer(ours.detach(), loop)
+        for frame in frames:
+            writer.send([frame])
+        assert writer.backlog > 0
+        reader.start()
+        await writer.drain(20)
         await until(lambda: sum(map(len, got)) == sum(map(len, frames)) + len(frames))
         reader.stop()
         writer.close()
