@@ -82,6 +82,7 @@ class Modern:
         self._ids = 0
         self._caller: Caller | None = None
         self._stamp = b""
+        self._leads: dict[str, bytes] = {}  # by method: what stands between the id and what is the call's own
         self._discover: bytes | None = None
         self._discover_due = 0.0
         self._noise = 0
@@ -104,7 +105,7 @@ class Modern:
 
     def speaks(self, caller: Caller) -> None:
         self._caller = caller
-        self._stamp = stamp(caller, self.revision)
+        self._sign(caller)
 
     def call(self, call: Call, now: float) -> None:
         self._ids += 1
@@ -203,6 +204,11 @@ class Modern:
 
     # ------------------------------------------------------------------ sending
 
+    def _sign(self, caller: Caller) -> None:
+        """From now on every request says that it is this caller's."""
+        self._stamp = stamp(caller, self.revision)
+        self._leads.clear()
+
     def next_id(self) -> bytes:
         self._ids += 1
         return b"%d" % self._ids
@@ -221,9 +227,11 @@ class Modern:
     def _send(self, round_: Round, answers: Raw | None) -> None:
         call = round_.call
         id = round_.id
-        pieces: list[bytes | Raw] = [
-            b'{"jsonrpc":"2.0","id":', id, b',"method":"', call.method.encode(), b'","params":{"_meta":{', self._stamp
-        ]  # fmt: skip
+        lead = self._leads.get(call.method)
+        if lead is None:
+            lead = b',"method":"%b","params":{"_meta":{%b' % (call.method.encode(), self._stamp)
+            self._leads[call.method] = lead
+        pieces: list[bytes | Raw] = [b'{"jsonrpc":"2.0","id":', id, lead]
         if call.wants_progress:
             pieces += (b',"progressToken":', id)
         if call.meta:
@@ -250,7 +258,7 @@ class Modern:
     def _ask_discover(self, revision: Revision, now: float) -> None:
         assert self._caller is not None
         self.revision = revision
-        self._stamp = stamp(self._caller, revision)
+        self._sign(self._caller)
         self._discover = self.request("server/discover", {})
         self._discover_due = now + self.limits.timeouts.discover
 

@@ -112,7 +112,17 @@ class Legacy:
         self.middle.left(reason, now)
 
     def _frame(self, data: bytes, frame: Frame, now: float) -> None:
-        if wire.is_repeated(data, frame) or frame.jsonrpc != "2.0":
+        method, id_, params = frame.method, frame.id, frame.params
+        if (  # a request with nothing but its four members, which is nearly every frame
+            method is not UNSET
+            and id_ is not UNSET
+            and params is not UNSET
+            and len(data) == wire.BARE_REQUEST + len(id_) + len(method) + len(params)
+            and frame.jsonrpc == "2.0"
+            and is_id(id := bytes(id_))
+        ):
+            self._request(frame, id, now)
+        elif wire.is_repeated(data, frame) or frame.jsonrpc != "2.0":
             self._misshapen(frame)
         elif frame.method is UNSET:
             self._response(frame, now)

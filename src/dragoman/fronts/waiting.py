@@ -9,10 +9,34 @@ from dragoman.wire.members import Members
 SHOWN = 60  # bytes of an id in a log line
 
 
+class Pace:
+    """The progress of one call so far: the last value, and how many notifications this second has had."""
+
+    __slots__ = ("count", "last", "second")
+
+    def __init__(self) -> None:
+        self.last = float("-inf")
+        self.second = 0.0
+        self.count = 0
+
+    def admits(self, value: float, rate: int | None, now: float) -> bool:
+        """Whether a notification with this value may follow, which is then the last one."""
+        if value <= self.last:
+            return False
+        if rate is not None:
+            if now - self.second >= 1.0:
+                self.second, self.count = now, 0
+            self.count += 1
+            if self.count > rate:
+                return False
+        self.last = value
+        return True
+
+
 class Waiting(Call):
     """A call under the client's own id and progress token, both as the client wrote them."""
 
-    __slots__ = ("count", "id", "last", "second", "token")
+    __slots__ = ("id", "pace", "token")
 
     def __init__(
         self,
@@ -33,9 +57,7 @@ class Waiting(Call):
         self.wants_progress = token is not None
         self.id = id
         self.token = token
-        self.last = float("-inf")
-        self.second = 0.0
-        self.count = 0
+        self.pace = None if token is None else Pace()
 
     @property
     def label(self) -> str:
@@ -50,21 +72,14 @@ class Waiting(Call):
         Only a client that gave a token hears of progress (PROG-01), only of progress that rises (H-03), and of no more
         than `rate` in a second (PROG-06).
         """
-        if self.token is None:
+        if self.token is None or self.pace is None:
             return None
         try:
             value = float(bytes(progress))
         except ValueError:
             return None
-        if value <= self.last:
+        if not self.pace.admits(value, rate, now):
             return None
-        if rate is not None:
-            if now - self.second >= 1.0:
-                self.second, self.count = now, 0
-            self.count += 1
-            if self.count > rate:
-                return None
-        self.last = value
         pieces: list[bytes | Raw] = [
             b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":', self.token,
             b',"progress":', progress,
