@@ -108,8 +108,7 @@ class Modern:
         self._sign(caller)
 
     def call(self, call: Call, now: float) -> None:
-        self._ids += 1
-        self._send(Round(call, b"%d" % self._ids, now), None)
+        self._send(Round(call, self.next_id(), now), None)
 
     def cancel(self, call: Call, reason: Reason) -> None:
         if self._parked.pop(call.key, None) is not None:
@@ -180,8 +179,7 @@ class Modern:
 
     def wake(self) -> float | None:
         if not self._later and self._discover is None:
-            watcher = self.watcher
-            return watcher.opening.due if watcher.opening is not None else watcher.reopen_at
+            return self.watcher.due
         times = [due for due, _ in self._later]
         if self._discover is not None:
             times.append(self._discover_due)

@@ -66,12 +66,12 @@ class Watch:
         self._gap = True
         self._wait = self._limits.reopen_first
         self._at_once = 0
-        self.reopen_at: float | None = None
+        self._reopen_at: float | None = None
 
     @property
     def due(self) -> float | None:
         """When `tick` is wanted next."""
-        return self.opening.due if self.opening is not None else self.reopen_at
+        return self.opening.due if self.opening is not None else self._reopen_at
 
     # ------------------------------------------------------------------ wishes
 
@@ -80,7 +80,7 @@ class Watch:
         if self.opening is not None and self.opening.change is None:
             self._cancel(self.opening, Reason.REPLACED)
             self.opening = None
-        self.reopen_at = None
+        self._reopen_at = None
         if change == FIRST:
             self._wanted = wanted
             self._open(wanted, None, now)
@@ -108,8 +108,8 @@ class Watch:
             self._ended(
                 stream, "its acknowledgement did not come in time", Fault(Cause.TIMEOUT, _late(self._limits)), True, now
             )
-        if self.reopen_at is not None and self.reopen_at <= now:
-            self.reopen_at = None
+        if self._reopen_at is not None and self._reopen_at <= now:
+            self._reopen_at = None
             self._open(self._wanted, None, now)
 
     # ------------------------------------------------------------------ from the server
@@ -221,7 +221,7 @@ class Watch:
             self._reopen_later(now)
 
     def _reopen_later(self, now: float) -> None:
-        self.reopen_at = now + self._wait
+        self._reopen_at = now + self._wait
         self._wait = min(self._wait * 2, self._limits.reopen_last)
 
     def _forget(self, stream: Stream) -> None:

@@ -77,17 +77,13 @@ def _url(text: str, options: Mapping[str, Any]) -> Server:
     from dragoman.transports.http import address, target
 
     try:
-        headers = target.together(
-            [
-                *(target.header(one) for one in options["header"]),
-                *(target.header_from(one, os.environ) for one in options["header_env"]),
-            ]
-        )
+        visible = [target.header(one) for one in options["header"]]
+        headers = target.together([*visible, *(target.header_from(one, os.environ) for one in options["header_env"])])
         place = address.address(text)
         if options["ca_file"] is not None:
             target.check_ca_file(options["ca_file"])
     except address.Refused as refused:
         raise click.UsageError(str(refused)) from None
-    shown = {target.header(one).name.lower() for one in options["header"]} & target.SECRETS
+    shown = {header.name.lower() for header in visible} & target.SECRETS
     warnings = tuple(VISIBLE.format(name) for name in sorted(shown))
     return Server(target=target.Target(place, headers, options["ca_file"], dict(os.environ)), warnings=warnings)

@@ -74,7 +74,7 @@ class Legacy:
 
     def has_in_flight(self, id: bytes) -> bool:
         """Whether a request with this id still waits for its answer."""
-        return (id if b"\\" not in id else id_key(id)) in self._flight
+        return id_key(id) in self._flight
 
     # ------------------------------------------------------------------ from the client
 
@@ -112,17 +112,7 @@ class Legacy:
         self.middle.left(reason, now)
 
     def _frame(self, data: bytes, frame: Frame, now: float) -> None:
-        method, id_, params = frame.method, frame.id, frame.params
-        if (  # a request with nothing but its four members, which is nearly every frame
-            method is not UNSET
-            and id_ is not UNSET
-            and params is not UNSET
-            and len(data) == wire.BARE_REQUEST + len(id_) + len(method) + len(params)
-            and frame.jsonrpc == "2.0"
-            and is_id(id := bytes(id_))
-        ):
-            self._request(frame, id, now)
-        elif wire.is_repeated(data, frame) or frame.jsonrpc != "2.0":
+        if wire.is_repeated(data, frame) or frame.jsonrpc != "2.0":
             self._misshapen(frame)
         elif frame.method is UNSET:
             self._response(frame, now)
@@ -158,12 +148,12 @@ class Legacy:
     def _request(self, frame: Frame, id: bytes, now: float) -> None:
         method = frame.method
         assert method is not UNSET
-        if (id if b"\\" not in id else id_key(id)) in self._flight:
+        if id_key(id) in self._flight:
             self._fail(id, Fault(Cause.DUPLICATE_ID))
             return
         if method in FORWARDED:
             if self.state is State.READY:  # what the table says too, on the path that must be short
-                if len(self._flight) < self.limits.in_flight or self._admits(id):
+                if self._admits(id):
                     self._forward(frame, id, now)
                 return
             kind = Kind.FORWARD
@@ -236,7 +226,7 @@ class Legacy:
                 meta = {name: value for name, value in meta.items() if passes(name)}
         self._keys += 1
         call = Waiting(self._keys, frame.method, params, caller, meta, id, token)
-        self._flight[id if b"\\" not in id else id_key(id)] = call
+        self._flight[id_key(id)] = call
         self.middle.call(call, now)
 
     def _open(self, frame: Frame, id: bytes, now: float) -> None:
@@ -394,7 +384,7 @@ class Legacy:
     def done(self, call: Call, result: Members, now: float) -> None:
         assert isinstance(call, Waiting)
         id = call.id
-        if self._flight.pop(id if b"\\" not in id else id_key(id), None) is None:
+        if self._flight.pop(id_key(id), None) is None:
             return
         self.asking.finish(call)
         self.out.append(wire.reply_with(id, result))

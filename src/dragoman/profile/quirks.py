@@ -11,9 +11,9 @@ from msgspec import Raw, ValidationError
 
 from dragoman.profile import Profile
 from dragoman.profile.arrays import may_hold, with_items
+from dragoman.revisions.errors import RESOURCE_MISSING
 from dragoman.wire.members import Members, closed, encoded, items_of, object_in, opened, raw, text_of
 
-RESOURCE_NOT_FOUND = -32002
 SHOWN = 80  # characters of a tool's name in a note
 
 
@@ -56,7 +56,7 @@ def restored(profile: Profile, method: str, error: Members, params: Members) -> 
     told = text_of((object_in(error.get("data")) or {}).get("uri"))
     if bytes(error["code"]) != b"-32602" or told is None or told != text_of(params.get("uri")):
         return error
-    return error | {"code": raw(RESOURCE_NOT_FOUND)}
+    return error | {"code": raw(RESOURCE_MISSING)}
 
 
 def normalize_array_items(tool: Members, note: Callable[[str], None]) -> bool:

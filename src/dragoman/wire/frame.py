@@ -84,9 +84,6 @@ LARGE = 1 << 15  # bytes of a member above which the encoder's extra copy costs 
 
 EXCERPT = 120
 
-BARE_REQUEST = len('{"jsonrpc":"2.0","id":,"method":"","params":}')
-"""Bytes of a request without spaces, beside its id, method and params; one that is no longer has nothing twice."""
-
 
 def parse(data: bytes | Overlong, depth_limit: int | None = None) -> Parsed:
     """What `data` says. With `depth_limit` a deeper message is broken, whatever else it is (SIZE-02)."""

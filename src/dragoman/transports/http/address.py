@@ -19,7 +19,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PORTS = {"http": 80, "https": 443}
 
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<rest>.*)", re.DOTALL)
-_AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
+AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
@@ -60,7 +60,7 @@ def address(text: str) -> Address:
         raise Refused("the URL must not hold a user or a password")
     if "#" in parts["rest"]:
         raise Refused("the URL must not have a fragment")
-    authority = _AUTHORITY.fullmatch(parts["authority"])
+    authority = AUTHORITY.fullmatch(parts["authority"])
     if authority is None or not _is_host(authority["host"]):
         raise Refused("the URL has no usable host")
     scheme, host = parts["scheme"].lower(), authority["host"].lower()

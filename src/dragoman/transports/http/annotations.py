@@ -11,7 +11,6 @@ arguments; what is absent, `null`, an object or an array has no header. An integ
 readers would differ about it. A keyword inside of data (`default`, `const`, `enum`, `examples`) is no mark.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -19,7 +18,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
-from dragoman.transports.http.binding import Unmirrorable, sealed, text_in
+from dragoman.transports.http.binding import TOKEN, Unmirrorable, sealed, text_in
 from dragoman.wire.members import Members, closed, first_byte, is_null, items_of, object_in, own, raw, text_of, value_of
 
 KEYWORD = "x-mcp-header"
@@ -28,7 +27,6 @@ TYPES = frozenset({"string", "integer", "boolean"})
 LARGEST = (1 << 53) - 1
 MOST_TOOLS = 10_000
 
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _ONE = frozenset(
     {
         *("items", "additionalItems", "contains", "unevaluatedItems", "propertyNames", "contentSchema"),
@@ -131,7 +129,7 @@ def marks_of(schema: Raw) -> tuple[Mark, ...]:
         name = part[KEYWORD]
         if not path:
             raise InvalidMark(f"{KEYWORD} stands where no chain of properties leads to")
-        if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+        if not isinstance(name, str) or not TOKEN.fullmatch(name):
             raise InvalidMark(f"{KEYWORD} is no token of HTTP")
         kind = part.get("type")
         if not isinstance(kind, str) or kind not in TYPES:
@@ -173,7 +171,7 @@ def _shown(tool: Raw) -> str:
 
 
 def _may_be_marked(value: Raw) -> bool:
-    data = memoryview(value).tobytes()
+    data = bytes(value)
     return KEYWORD.encode() in data or b"\\u" in data
 
 

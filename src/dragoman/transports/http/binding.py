@@ -25,6 +25,9 @@ ACCEPT = f"{JSON}, {EVENT_STREAM}"
 PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
+TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+"""The name of a header: a token of HTTP."""
+
 _OPEN, _CLOSE = "=?base64?", "?="
 _PLAIN = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?")
 

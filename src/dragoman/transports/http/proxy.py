@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from dragoman.transports.http.address import PORTS, Address
+from dragoman.transports.http.address import AUTHORITY, PORTS, Address
 
 _PROXY = re.compile(r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://)?(?:(?P<userinfo>.*)@)?(?P<rest>[^@]*)", re.DOTALL)
-_PLACE = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?/?")
 _EXCEPTION = re.compile(
     r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:]+|[0-9A-Fa-f:.]+:[0-9A-Fa-f:.]*(?:/[0-9]+)?)(?::(?P<port>[0-9]+))?"
 )
@@ -68,7 +67,7 @@ def _proxy(name: str, value: str) -> Proxy:
     scheme = (parts["scheme"] or "http").lower()
     if scheme not in PORTS:
         raise UnusableProxy(f"the variable {name} names a kind of proxy that is not supported; use http or https")
-    place = _PLACE.fullmatch(parts["rest"])
+    place = AUTHORITY.fullmatch(parts["rest"].removesuffix("/"))
     if place is None or not 1 <= int(place["port"] or PORTS[scheme]) <= 65535:
         raise UnusableProxy(f"the variable {name} names no usable proxy")
     user = password = None

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dragoman.transports.http.address import Address, Refused
+from dragoman.transports.http.binding import TOKEN
 
 OURS = frozenset(
     {
@@ -20,7 +21,6 @@ OURS = frozenset(
 SECRETS = frozenset({"authorization", "cookie", "x-api-key", "api-key"})
 """Headers whose value should come from the environment: on the command line every process of the machine sees it."""
 
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -135,7 +135,7 @@ def _checked(name: str, value: str) -> Header:
 
 
 def _check_name(name: str) -> None:
-    if not _TOKEN.fullmatch(name):
+    if not TOKEN.fullmatch(name):
         raise Refused("the name of a header is no token of HTTP")
     if name.lower() in OURS or name.lower().startswith("mcp-"):
         raise Refused(f"the header {name.lower()} is set by the bridge itself")
