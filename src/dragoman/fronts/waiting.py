@@ -48,16 +48,10 @@ class Waiting(Call):
         id: bytes,
         token: bytes | None,
     ) -> None:
-        # What `Call` does, without the call: there is one of these for each request.
-        self.key = key
-        self.method = method
-        self.params = params
-        self.caller = caller
-        self.meta = meta
-        self.wants_progress = token is not None
+        super().__init__(key, method, params, caller, meta, token is not None)
         self.id = id
         self.token = token
-        self.pace = None if token is None else Pace()
+        self.pace = Pace() if token is not None else None
 
     @property
     def label(self) -> str:

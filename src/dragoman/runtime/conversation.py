@@ -180,12 +180,15 @@ class Conversation:
             self._closing = self._task(self._close(), "end of the server")
 
     async def _close(self) -> None:
-        if self._channel is not None:
-            await self._channel.aclose()
-            self._channel = None
+        await self._end_channel()
         self._closing = None
         self.mediator.stopped(self._loop.time())
         self._settle()
+
+    async def _end_channel(self) -> None:
+        if self._channel is not None:
+            await self._channel.aclose()
+            self._channel = None
 
     # ------------------------------------------------------------------ what the channel tells (`Receiver`)
 
@@ -260,9 +263,7 @@ class Conversation:
             self._channel = unused
         if self._closing is not None:
             await self._closing
-        if self._channel is not None:
-            await self._channel.aclose()
-            self._channel = None
+        await self._end_channel()
         await self._client.drain(self._limits.grace)
         watchdog.cancel()
 
