@@ -1,6 +1,6 @@
 """One client on our own standard streams, one server behind us, and everything that happens between them.
 
-* A step is: bytes of one read go through the machines, then what each machine has to say is written, once per side.
+* A step is: a few frames of one read go through the machines, then what each has to say is written, once per side.
   Nothing awaits in a step, so nothing comes between cause and effect; frames leave in the order in which they arose.
 * The server is started when the back has the first frame for it, and never while the one before still runs (B45).
 * Pressure flows one way: while the client does not take what it is sent, nothing more is read from the server. The
@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from typing import Protocol
 
@@ -36,6 +36,8 @@ from dragoman.transports.upstream import Upstream
 from dragoman.wire.lines import Lines
 
 EXIT_FINE, EXIT_LOST = 0, 1
+STEP = 8
+"""Frames of one read that go through the machines before what they have to say is written."""
 
 
 class Tap(Protocol):
@@ -106,11 +108,21 @@ class Conversation:
     def _client_said(self, lines: PipeLines) -> None:
         if self._tap is not None:
             self._record("client", "<", lines)
-        try:
-            self.front.receive(lines, self._loop.time())
-        except Exception as error:
-            self._fault(error)
-        self._settle()
+        for piece in self._pieces(lines):
+            try:
+                self.front.receive(piece, self._loop.time())
+            except Exception as error:
+                self._fault(error)
+            self._settle()
+
+    def _pieces(self, lines: PipeLines) -> Iterator[PipeLines]:
+        """A long read in short steps, so that the other side begins on the first frames while we work on the rest.
+
+        What comes with `initialize` in one read stays together: it waits for the answer (LIFE-13).
+        """
+        size = STEP if self.mediator.is_open else max(1, len(lines))
+        for at in range(0, len(lines), size):
+            yield lines[at : at + size]
 
     def _settle(self) -> None:
         """Carry out what the machines decided in this step."""
@@ -195,13 +207,15 @@ class Conversation:
     def lines(self, lines: PipeLines) -> None:
         if self._tap is not None:
             self._record("server", "<", lines)
-        now, receive = self._loop.time(), self.back.receive
-        try:
-            for line in lines:
-                receive(line, now)
-        except Exception as error:
-            self._fault(error)
-        self._settle()
+        receive = self.back.receive
+        for piece in self._pieces(lines):
+            now = self._loop.time()
+            try:
+                for line in piece:
+                    receive(line, now)
+            except Exception as error:
+                self._fault(error)
+            self._settle()
 
     def lane_lost(self, id: bytes, why: Fault, may_retry: bool) -> None:
         self.back.lane_lost(id, why, may_retry, self._loop.time())
