@@ -181,7 +181,7 @@ class Side:
     def said(self) -> list[Any]:
         return [json.loads(line) for line in self.lines]
 
-    def take(self, lines: list[bytes]) -> None:
+    def take(self, lines: list[bytes], of: bytes) -> None:
         self.lines += lines
         self.batches.append(len(lines))
         self._changed.set()

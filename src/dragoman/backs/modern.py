@@ -14,7 +14,7 @@ from msgspec import UNSET, Raw
 from dragoman.backs.stamp import SERVER_INFO, stamp
 from dragoman.backs.watch import EVENTS, Watch
 from dragoman.exchange.caller import LEVELS, Caller
-from dragoman.exchange.events import Call, Filter, Ready, Reason, ServerError
+from dragoman.exchange.events import Answer, Call, Filter, Inquiry, Ready, Reason, ServerError
 from dragoman.exchange.notes import Level, Notes
 from dragoman.exchange.ports import FromServer
 from dragoman.faults import INVALID_PARAMS, UNSUPPORTED_VERSION, Cause, Fault
@@ -126,6 +126,9 @@ class Modern:
         round_.waited = now - round_.asked_at
         round_.quiet = 0
         self._again(round_, closed(answers), now)
+
+    def satisfied(self, inquiry: Inquiry, answer: Answer | Fault) -> None:
+        """A stateless server never asks by a request of its own."""
 
     def watch(self, change: int, wanted: Filter, now: float) -> None:
         self.watcher.want(change, wanted, now)

@@ -21,6 +21,7 @@ from dragoman.exchange.events import (
     Call,
     Changed,
     Filter,
+    Inquiry,
     Ready,
     Reason,
     ServerError,
@@ -161,6 +162,12 @@ class Mediator:
 
     def next_round(self, call: Call, number: int, now: float) -> None:
         self.inflight.wait_for(call, patience_of(call.method, number), now)
+
+    def inquired(self, inquiry: Inquiry, now: float) -> None:
+        self.back.satisfied(inquiry, Fault(Cause.HOOK_FAILED))
+
+    def uninquired(self, inquiry: Inquiry) -> None:
+        pass
 
     def done(self, call: Call, result: Members, now: float) -> None:
         if not self.inflight.leave(call):

@@ -88,6 +88,19 @@ class Erred:
 Answer = Answered | Erred
 
 
+@dataclass(eq=False, slots=True)
+class Inquiry:
+    """A question that a server with a handshake asks by a request of its own.
+
+    `request` is its method and params as one object, in the spelling of the server's revision. `call` is the call
+    that it belongs to, when the transport tells it.
+    """
+
+    key: int
+    request: Raw
+    call: Call | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ServerError:
     """An error object of the upstream server, as it came.

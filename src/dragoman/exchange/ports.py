@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec import Raw
 
 from dragoman.exchange.caller import Caller
-from dragoman.exchange.events import Answer, Call, Changed, Filter, Question, Ready, Reason, ServerError
+from dragoman.exchange.events import Answer, Call, Changed, Filter, Inquiry, Question, Ready, Reason, ServerError
 from dragoman.faults import Fault
 from dragoman.wire.members import Members
 
@@ -110,6 +110,14 @@ class FromServer(Protocol):
         """The call went to the server again."""
         ...
 
+    def inquired(self, inquiry: Inquiry, now: float) -> None:
+        """The server asks on its own account. Answered by `Back.satisfied`, unless it is withdrawn first."""
+        ...
+
+    def uninquired(self, inquiry: Inquiry) -> None:
+        """The server needs no answer to this any more."""
+        ...
+
     def done(self, call: Call, result: Members, now: float) -> None: ...
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None: ...
@@ -147,6 +155,10 @@ class Back(Protocol):
     def cancel(self, call: Call, reason: Reason) -> None: ...
 
     def answered(self, call: Call, answers: Members, now: float) -> None: ...
+
+    def satisfied(self, inquiry: Inquiry, answer: Answer | Fault) -> None:
+        """The answer to a question that the server asked on its own account."""
+        ...
 
     def watch(self, change: int, wanted: Filter, now: float) -> None: ...
 

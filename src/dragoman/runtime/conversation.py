@@ -204,7 +204,7 @@ class Conversation:
 
     # ------------------------------------------------------------------ what the channel tells (`Receiver`)
 
-    def lines(self, lines: PipeLines) -> None:
+    def lines(self, lines: PipeLines, of: bytes | None = None) -> None:
         if self._tap is not None:
             self._record("server", "<", lines)
         receive = self.back.receive

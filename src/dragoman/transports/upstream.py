@@ -19,8 +19,9 @@ from dragoman.transports.tree import Group, Tree
 class Receiver(Protocol):
     """What a channel tells; nothing is told from within a call of the channel."""
 
-    def lines(self, lines: PipeLines) -> None:
-        """Messages of the server, each as one line, in order."""
+    def lines(self, lines: PipeLines, of: bytes | None = None) -> None:
+        """Messages of the server, each as one line, in order. `of` is the id of the request in whose response they are,
+        when the transport tells it."""
         ...
 
     def lane_lost(self, id: bytes, why: Fault, may_retry: bool) -> None:

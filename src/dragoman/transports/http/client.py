@@ -43,11 +43,13 @@ ALWAYS = {"Accept-Encoding": "identity", "User-Agent": "dragoman"}
 
 BOUNDS = Bounds()
 
-Lines = Callable[[list[bytes]], None]
+Lines = Callable[[list[bytes], bytes], None]
+Messages = Callable[[list[bytes]], None]
 
 
 class HttpChannel:
-    """`lines` gets messages, `lane_lost` the id of a request and why it has no answer, `note` sentences for the log.
+    """`lines` gets messages with the id of the request that they belong to, `lane_lost` the id of a request and why it
+    has no answer, `note` sentences for the log.
 
     Raises:
         UnusableProxy, UnusableTrust: the environment makes every connection impossible (HTTP-09).
@@ -157,14 +159,18 @@ class HttpChannel:
 
     async def _ask(self, post: Post, id: bytes) -> None:
         edition = self._annotations.edition
-        async with self._answered(post, self._hand_over) as answer:
+
+        def hand_over(lines: list[bytes]) -> None:
+            self._hand_over(lines, id)
+
+        async with self._answered(post, hand_over) as answer:
             is_mismatch = post.method == CALL and answer.code == HEADER_MISMATCH
             if not is_mismatch:
                 self._answer(post, id, answer)
         if not is_mismatch:
             return
         if await self._learned(post, edition):
-            async with self._answered(post, self._hand_over) as answer:
+            async with self._answered(post, hand_over) as answer:
                 self._answer(post, id, answer)
         else:
             self._answer(post, id, answer)
@@ -190,11 +196,11 @@ class HttpChannel:
                 self._note(f"a tool was left out of the list: {reason}")
             if result is not None:
                 line = wire.reply(id, result)
-        self._hand_over([line])
+        self._hand_over([line], id)
 
-    def _hand_over(self, lines: list[bytes]) -> None:
+    def _hand_over(self, lines: list[bytes], of: bytes) -> None:
         if lines and not self._closing:
-            self._lines(lines)
+            self._lines(lines, of)
 
     def _lose(self, id: bytes, loss: Loss) -> None:
         if not self._closing:
@@ -243,7 +249,7 @@ class HttpChannel:
     # ------------------------------------------------------------------ HTTP
 
     @asynccontextmanager
-    async def _answered(self, post: Post, messages: Lines) -> AsyncGenerator[Said, None]:
+    async def _answered(self, post: Post, messages: Messages) -> AsyncGenerator[Said, None]:
         """The answer to `post`. The rest of the response is read when the block ends, so that nobody waits for it."""
         async with self._posted(post) as response:
             yield await self._read(response, post, messages)
@@ -305,7 +311,7 @@ class HttpChannel:
 
     # ------------------------------------------------------------------ responses
 
-    async def _read(self, response: aiohttp.ClientResponse, post: Post, messages: Lines) -> Said:
+    async def _read(self, response: aiohttp.ClientResponse, post: Post, messages: Messages) -> Said:
         status, kind = response.status, response.content_type
         is_fine = 200 <= status <= 299
         if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
@@ -336,7 +342,7 @@ class HttpChannel:
                 return None
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
-    async def _answer_in_stream(self, response: aiohttp.ClientResponse, post: Post, messages: Lines) -> Said:
+    async def _answer_in_stream(self, response: aiohttp.ClientResponse, post: Post, messages: Messages) -> Said:
         events = Events(self._bounds.response)
         while chunk := await self._chunk(response):
             passed: list[bytes] = []

@@ -32,8 +32,8 @@ class Url:
         from dragoman.transports.http.proxy import UnusableProxy
         from dragoman.transports.http.target import UnusableTrust
 
-        def lines(lines: list[bytes]) -> None:
-            receiver.lines([*lines])
+        def lines(lines: list[bytes], of: bytes) -> None:
+            receiver.lines([*lines], of)
 
         def lane_lost(id: bytes, loss: Loss) -> None:
             receiver.lane_lost(id, Fault(loss.kind, loss.detail), loss.may_retry)
