@@ -1,28 +1,13 @@
 """The seam between machines and the world: which path a frame travels on.
 
-A *lane* answers "to which exchange does this frame belong?" once, for every transport. A pipe has the one lane
-`LINK`; HTTP has one for each request, one standalone stream for each session and one for each listen stream.
+A *lane* answers "to which exchange does this frame belong?" once, for every transport. A pipe has the one lane `LINK`;
+HTTP has one for each POST, and what belongs to none of them travels on `LINK` as well, which is then a session's
+standalone stream.
 """
 
-from dataclasses import dataclass
-from enum import Enum
 from typing import Protocol
 
-
-class LaneKind(Enum):
-    LINK = "link"
-    REPLY = "reply"
-    STANDALONE = "standalone"
-    LISTEN = "listen"
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    kind: LaneKind
-    key: int = 0
-
-
-LINK = Lane(LaneKind.LINK)
+LINK = 0
 
 
 class Channel(Protocol):

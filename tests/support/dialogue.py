@@ -10,6 +10,7 @@ from typing import Any, cast
 from dragoman.backs.modern import Modern
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.notes import Level
+from dragoman.exchange.outlet import Pipe
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy
@@ -48,8 +49,11 @@ class Dialogue:
         self.limits = limits or Limits()
         self.notes = Kept()
         self.now = 1000.0
+        self.out = Pipe()
         self.mediator = Mediator(found, self.limits, self.notes)
-        self.mediator.front = self.front = Legacy(self.mediator, found, self.limits, self.notes, Identity(name))
+        self.mediator.front = self.front = Legacy(
+            self.mediator, found, self.limits, self.notes, Identity(name), self.out
+        )
         self.mediator.back = self.back = Modern(self.mediator, self.limits, self.notes)
         self.to_client: list[Any] = []
         self.to_server: list[Any] = []
@@ -207,12 +211,12 @@ class Dialogue:
             official.check_frame(MODERN, frame)
             self.to_server.append(frame)
         self.back.out.clear()
-        for line in self.front.out:
+        for line in self.out:
             self.raw_to_client.append(line)
             frame = json.loads(line)
             self._check_for_client(frame)
             self.to_client.append(frame)
-        self.front.out.clear()
+        self.out.clear()
         if self.mediator.stop_wanted:
             self._settle()
         return self

@@ -12,6 +12,7 @@ from dragoman.cli.entry import Early
 from dragoman.cli.servers import Server
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.notes import Level
+from dragoman.exchange.outlet import Pipe
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy
 from dragoman.limits import Limits, Timeouts
@@ -54,9 +55,9 @@ def run_bridge(settings: Settings, early: Early) -> int:
         server = _upstream(settings, early)
         identity = Identity(settings.name or _server_name(settings) or settings.profile.name)
         mediator = Mediator(settings.profile, limits, log, server.is_remote)
-        mediator.front = front = Legacy(mediator, settings.profile, limits, log, identity)
+        mediator.front = front = Legacy(mediator, settings.profile, limits, log, identity, out := Pipe())
         mediator.back = back = Modern(mediator, limits, log)
-        conversation = Conversation(front, mediator, back, server, limits, log, stderr, tap)
+        conversation = Conversation(front, out, mediator, back, server, limits, log, stderr, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(conversation.run(early.data))
 

@@ -8,7 +8,6 @@ masked. `rules` is there for a frame that was changed by rules that can lose som
 import time
 from collections.abc import Callable
 
-from dragoman.channel import LINK
 from dragoman.redact import masked
 from dragoman.revisions.plan import Loss
 from dragoman.wire.members import encoded
@@ -25,7 +24,7 @@ class FrameLog:
             "offset": round(time.monotonic() - self._begin, 6),
             "face": face,
             "direction": direction,
-            "lane": LINK.kind.value,
+            "lane": "link",
             "frame": masked(frame.decode("utf-8", "backslashreplace")),
         }
         if losses:

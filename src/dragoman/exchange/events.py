@@ -10,6 +10,7 @@ from enum import Enum
 
 from msgspec import Raw
 
+from dragoman.channel import LINK
 from dragoman.exchange.caller import Caller
 from dragoman.limits import Patience
 from dragoman.revisions import Revision
@@ -21,13 +22,14 @@ class Call:
 
     `params` are the members of its params without those that belong to the hop (`_meta`, `task`); `meta` are the keys
     of its `_meta` that may travel on. `wants_progress` tells the back to ask for progress. `patience`, `due`,
-    `started` and `report_at` belong to the mediator's count of what is in flight.
+    `started` and `report_at` belong to the mediator's count of what is in flight. `lane` is the exchange it came on.
     """
 
     __slots__ = (
         "caller",
         "due",
         "key",
+        "lane",
         "meta",
         "method",
         "params",
@@ -46,6 +48,7 @@ class Call:
         self.caller = caller
         self.meta = meta
         self.wants_progress = wants_progress
+        self.lane = LINK
         self.patience = Patience.CALL
         self.due = 0.0
         self.started = 0.0

@@ -12,6 +12,7 @@ from dataclasses import replace
 from msgspec import Raw
 
 from dragoman.exchange.events import Answer, Answered, Call, Erred, Question, Reason
+from dragoman.exchange.outlet import Outlet
 from dragoman.revisions import Trait
 from dragoman.wire import frame as wire
 from dragoman.wire.members import Members, encoded, object_in, own, raw, text_of
@@ -50,7 +51,7 @@ class _Exchange:
 
 
 class Asking:
-    def __init__(self, prefix: str, out: list[bytes]) -> None:
+    def __init__(self, prefix: str, out: Outlet) -> None:
         self._prefix = prefix
         self._out = out
         self._pending: dict[bytes, _Asked] = {}
@@ -68,7 +69,7 @@ class Asking:
     def ask(self, call: Call, questions: list[Question]) -> None:
         """Write a whole round (ROUND-03); steps that the server no longer asks for are complete (ELID-02, ELID-03)."""
         exchange = self._exchanges.setdefault(call.key, _Exchange())
-        self._complete(exchange, keep={question.url for question in questions if question.url is not None})
+        self._complete(call, exchange, keep={question.url for question in questions if question.url is not None})
         written: list[bytes] = []
         for question in questions:
             params, step = self._shown(call, question, exchange)
@@ -77,7 +78,8 @@ class Asking:
             asked = _Asked(call, replace(question, params={}), step)
             self._pending[id] = exchange.open[id] = asked
             written.append(wire.request(id, question.method, encoded(params)))
-        self._out += written
+        for frame in written:
+            self._out.tell(call.lane, frame)
 
     def take(self, id: bytes, answer: Answer) -> tuple[Call, dict[str, Answer]] | None:
         """Take an answer; gives the call and its answers when none is missing any more.
@@ -108,16 +110,15 @@ class Asking:
         for id in ids:
             del self._pending[id]
         exchange.open.clear()
-        self._out += [
-            wire.notice("notifications/cancelled", encoded({"requestId": Raw(id), "reason": reason.value}))
-            for id in ids
-        ]
+        for id in ids:
+            params = encoded({"requestId": Raw(id), "reason": reason.value})
+            self._out.tell(call.lane, wire.notice("notifications/cancelled", params))
 
     def finish(self, call: Call) -> None:
         """The call is over: every accepted step is complete (ELID-04, ELID-05)."""
         exchange = self._exchanges.pop(call.key, None)
         if exchange is not None:
-            self._complete(exchange, keep=set())
+            self._complete(call, exchange, keep=set())
 
     def _shown(self, call: Call, question: Question, exchange: _Exchange) -> tuple[Members, _Step | None]:
         """The params that the client sees."""
@@ -146,12 +147,12 @@ class Asking:
             del form["mode"]
         return form
 
-    def _complete(self, exchange: _Exchange, keep: set[str]) -> None:
+    def _complete(self, call: Call, exchange: _Exchange, keep: set[str]) -> None:
         for step in list(exchange.steps.values()):
             if step.url not in keep:
                 del exchange.steps[step.url]
                 if step.accepted:
-                    self._out.append(wire.notice(COMPLETE, encoded({"elicitationId": step.id})))
+                    self._out.tell(call.lane, wire.notice(COMPLETE, encoded({"elicitationId": step.id})))
 
 
 def _action(result: Raw) -> str | None:

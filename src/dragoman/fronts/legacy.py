@@ -12,9 +12,11 @@ from dataclasses import replace
 import msgspec
 from msgspec import UNSET, Raw
 
+from dragoman.channel import LINK
 from dragoman.exchange.caller import LEVELS, Caller
 from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
 from dragoman.exchange.notes import Level, Notes
+from dragoman.exchange.outlet import Outlet
 from dragoman.exchange.ports import FromClient
 from dragoman.faults import INVALID_PARAMS, Cause, Fault
 from dragoman.fronts.asking import Asking
@@ -28,7 +30,7 @@ from dragoman.profile import Profile
 from dragoman.revisions import Trait
 from dragoman.revisions.methods import FORWARDED
 from dragoman.wire import frame as wire
-from dragoman.wire.frame import Batch, Broken, Flaw, Frame, id_key, is_id
+from dragoman.wire.frame import Batch, Broken, Flaw, Frame, Parsed, id_key, is_id
 from dragoman.wire.lines import Overlong
 from dragoman.wire.members import EMPTY, Members, encoded, first_byte, is_object, object_in, text_of
 
@@ -51,15 +53,17 @@ _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Legacy:
-    """`out` takes the frames for the client, each without a line end; the runtime empties it."""
+    """`out` takes the frames for the client."""
 
-    def __init__(self, middle: FromClient, profile: Profile, limits: Limits, notes: Notes, identity: Identity) -> None:
+    def __init__(
+        self, middle: FromClient, profile: Profile, limits: Limits, notes: Notes, identity: Identity, out: Outlet
+    ) -> None:
         self.middle = middle
         self.profile = profile
         self.limits = limits
         self.notes = notes
         self.identity = identity
-        self.out: list[bytes] = []
+        self.out = out
         self.state = State.AWAITING_INITIALIZE
         self.asking = Asking(profile.request_id_prefix, self.out)
         self.subscriptions = Subscriptions(Filter(), may_subscribe=False)
@@ -67,8 +71,9 @@ class Legacy:
         self.gone = Fault(Cause.UPSTREAM_EXITED)
         self._caller: Caller | None = None
         self._flight: dict[bytes, Waiting | Change | Opening] = {}
-        self._held: list[tuple[Frame, bytes]] = []
+        self._held: list[tuple[Frame, bytes, int]] = []
         self._holding = False
+        self._lane = LINK
         self._told_modern = False
         self._keys = 0
 
@@ -81,16 +86,27 @@ class Legacy:
     def receive(self, lines: "list[bytes | Overlong]", now: float) -> None:
         """Take the lines of one read."""
         for data in lines:
-            frame = wire.parse(data, self.limits.depth)
-            if type(frame) is Frame:
-                assert isinstance(data, bytes)
-                self._frame(data, frame, now)
-            elif type(frame) is Broken:
-                self._broken(frame, now)
-            else:
-                assert type(frame) is Batch
-                self._batch(frame, now)
+            self._take(data, wire.parse(data, self.limits.depth), now)
         self._holding = False
+
+    def receive_on(self, lane: int, data: bytes, frame: Parsed, now: float) -> None:
+        """Take one message that came on a lane of its own, on which the answers to its requests go.
+
+        There, ids of other lanes do not count: each exchange gets its own answer (decisions T15, B29).
+        """
+        self._lane = lane
+        self._take(data, frame, now)
+        self._lane, self._holding = LINK, False
+
+    def _take(self, data: bytes | Overlong, frame: Parsed, now: float) -> None:
+        if type(frame) is Frame:
+            assert isinstance(data, bytes)
+            self._frame(data, frame, now)
+        elif type(frame) is Broken:
+            self._broken(frame, now)
+        else:
+            assert type(frame) is Batch
+            self._batch(frame, now)
 
     def end(self, now: float) -> None:
         """The client's input has ended: nothing is answered any more (CANC-08, LIFE-19)."""
@@ -148,7 +164,7 @@ class Legacy:
     def _request(self, frame: Frame, id: bytes, now: float) -> None:
         method = frame.method
         assert method is not UNSET
-        if id_key(id) in self._flight:
+        if self._slot(id) in self._flight:
             self._fail(id, Fault(Cause.DUPLICATE_ID))
             return
         if method in FORWARDED:
@@ -184,7 +200,7 @@ class Legacy:
             if self._admits(id):
                 self._change(frame, id, now)
         elif action is Action.HOLD and self._holding:
-            self._held.append((frame, id))
+            self._held.append((frame, id, self._lane))
         elif action in (Action.HOLD, Action.REFUSE_UNOPENED):
             modern = _is_modern(frame)
             if modern:
@@ -225,8 +241,9 @@ class Legacy:
                 passes = self.profile.passthrough.passes
                 meta = {name: value for name, value in meta.items() if passes(name)}
         self._keys += 1
-        call = Waiting(self._keys, frame.method, params, caller, meta, id, token)
-        self._flight[id_key(id)] = call
+        slot = self._slot(id)
+        call = Waiting(self._keys, frame.method, params, caller, meta, id, token, slot, self._lane)
+        self._flight[slot] = call
         self.middle.call(call, now)
 
     def _open(self, frame: Frame, id: bytes, now: float) -> None:
@@ -236,7 +253,7 @@ class Legacy:
             return
         self.state = State.INITIALIZING
         self._caller = caller
-        self._flight[id_key(id)] = Opening(id)
+        self._flight[self._slot(id)] = Opening(id, self._lane)
         self._held = []
         self._holding = True
         self.middle.open(caller, now)
@@ -251,8 +268,8 @@ class Legacy:
             self._fail(id, Fault(Cause.INVALID_PARAMS))
             return
         self._keys += 1
-        change = Change(self._keys, id, uri, frame.method == "resources/subscribe")
-        self._flight[id_key(id)] = change
+        change = Change(self._keys, id, self._slot(id), self._lane, uri, frame.method == "resources/subscribe")
+        self._flight[change.slot] = change
         subscriptions.add(change)
         self._run_changes(now)
 
@@ -296,8 +313,8 @@ class Legacy:
             return
         key = id_key(bytes(id))
         if self._held:
-            self._held = [(frame, held) for frame, held in self._held if id_key(held) != key]
-        waiting = self._flight.pop(key, None)
+            self._held = [held for held in self._held if id_key(held[1]) != key]
+        waiting = self._flight.pop(self._slot_of(key), None)
         if isinstance(waiting, Waiting):
             self.asking.withdraw(waiting, Reason.CLIENT_CANCELLED)
             self.middle.cancel(waiting, Reason.CLIENT_CANCELLED, now)
@@ -314,9 +331,9 @@ class Legacy:
             self._misshapen(frame)
             return
         answer = Answered(frame.result) if frame.result is not UNSET else Erred(_error_of(frame))
-        self._take(bytes(frame.id) if frame.id is not UNSET else b"null", answer, now)
+        self._answered(bytes(frame.id) if frame.id is not UNSET else b"null", answer, now)
 
-    def _take(self, id: bytes, answer: Answered | Erred, now: float) -> None:
+    def _answered(self, id: bytes, answer: Answered | Erred, now: float) -> None:
         try:
             complete = self.asking.take(id_key(id), answer)
         except KeyError:
@@ -332,13 +349,13 @@ class Legacy:
         """An object that is no message: refused under its id, or quietly when it answers a question of ours."""
         id = bytes(frame.id) if frame.id is not UNSET else None
         if frame.method is UNSET and id is not None and self.asking.is_ours(id):
-            self._take(id, Erred(None), 0.0)
+            self._answered(id, Erred(None), 0.0)
         else:
             self._fail(id if id is not None and is_id(id) else None, Fault(Cause.INVALID_REQUEST_SHAPE))
 
     def _broken(self, broken: Broken, now: float) -> None:
         if broken.id is not None and self.asking.is_ours(broken.id):
-            self._take(broken.id, Erred(None), now)
+            self._answered(broken.id, Erred(None), now)
             return
         detail = None
         if broken.flaw is Flaw.TOO_LONG:
@@ -356,7 +373,7 @@ class Legacy:
             return
         self.state = State.READY
         self.subscriptions = promised(ready)
-        self._answer(opening.id, initialize_result(ready, caller, self.identity))
+        self._answer(opening.id, initialize_result(ready, caller, self.identity), opening.lane)
         self._replay(now)
 
     def refused(self, why: Fault | ServerError, now: float) -> None:
@@ -366,14 +383,14 @@ class Legacy:
         self.state = State.AWAITING_INITIALIZE
         self._caller = None
         if opening is not None:
-            self._fail(opening.id, why)
+            self._fail(opening.id, why, opening.lane)
         self._replay(now)
 
     def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
         assert isinstance(call, Waiting)
         frame = call.progress_frame(progress, total, message, self.profile.progress_rate, now)
         if frame is not None:
-            self.out.append(frame)
+            self.out.tell(call.lane, frame)
 
     def ask(self, call: Call, questions: list[Question], now: float) -> None:
         self.asking.ask(call, questions)
@@ -383,21 +400,20 @@ class Legacy:
 
     def done(self, call: Call, result: Members, now: float) -> None:
         assert isinstance(call, Waiting)
-        id = call.id
-        if self._flight.pop(id_key(id), None) is None:
+        if self._flight.pop(call.slot, None) is None:
             return
         self.asking.finish(call)
-        self.out.append(wire.reply_with(id, result))
+        self.out.answer(call.lane, wire.reply_with(call.id, result))
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
         assert isinstance(call, Waiting)
-        if self._flight.pop(id_key(call.id), None) is None:
+        if self._flight.pop(call.slot, None) is None:
             return
         self.asking.finish(call)
         if isinstance(why, ServerError) and why.lost_state_after is not None and why.code == INVALID_PARAMS:
-            self.out.append(lost_state(call.id, call.method, why.error))
+            self.out.answer(call.lane, lost_state(call.id, call.method, why.error))
         else:
-            self._fail(call.id, why)
+            self._fail(call.id, why, call.lane)
 
     def watching(self, change: int | None, granted: Filter, gap: bool) -> None:
         subscriptions = self.subscriptions
@@ -424,20 +440,20 @@ class Legacy:
         pass  # a later resources/subscribe may open a stream again (LOSS-04)
 
     def changed(self, what: Changed, params: Members | None) -> None:
-        self.out.append(wire.notice(CHANGED_NOTICE[what], encoded(params) if params else None))
+        self.out.tell(LINK, wire.notice(CHANGED_NOTICE[what], encoded(params) if params else None))
 
     def logged(self, level: str, params: Members) -> None:
         if self.level is None or LEVELS.index(level) < LEVELS.index(self.level):
             return
         kept = {name: params[name] for name in ("level", "logger", "data") if name in params}
-        self.out.append(wire.notice("notifications/message", encoded(kept)))
+        self.out.tell(LINK, wire.notice("notifications/message", encoded(kept)))
 
     def server_gone(self, why: Fault, now: float) -> None:
         self.state = State.SERVER_GONE
         self.gone = why
         for waiting in list(self._flight.values()):
             if isinstance(waiting, Change):
-                self._fail(waiting.id, why)
+                self._fail(waiting.id, why, waiting.lane)
         self._flight.clear()
 
     # ------------------------------------------------------------------ writing
@@ -449,19 +465,21 @@ class Legacy:
             text = "the client speaks a revision without a handshake; unless it tries another next, it needs no bridge"
             self.notes.note(Level.WARN, "client", text)
 
-    def _answer(self, id: bytes, result: bytes | Raw) -> None:
-        self.out.append(wire.reply(id, result))
+    def _answer(self, id: bytes, result: bytes | Raw, lane: int | None = None) -> None:
+        """Answer a request of this lane, or of the one whose frame is being taken."""
+        self.out.answer(self._lane if lane is None else lane, wire.reply(id, result))
 
-    def _fail(self, id: bytes | None, why: Fault | ServerError) -> None:
-        self.out.append(wire.failure(id, why.error() if isinstance(why, Fault) else why.error))
+    def _fail(self, id: bytes | None, why: Fault | ServerError, lane: int | None = None) -> None:
+        error = why.error() if isinstance(why, Fault) else why.error
+        self.out.answer(self._lane if lane is None else lane, wire.failure(id, error), why)
 
     def _changed_to(self, change: Change, outcome: Raw | Fault | ServerError) -> None:
-        if self._flight.pop(id_key(change.id), None) is None:
+        if self._flight.pop(change.slot, None) is None:
             return
         if isinstance(outcome, Raw):
-            self._answer(change.id, outcome)
+            self._answer(change.id, outcome, change.lane)
         else:
-            self._fail(change.id, outcome)
+            self._fail(change.id, outcome, change.lane)
 
     def _tell_all(self) -> None:
         """Whatever may have changed unseen is told as changed (GAP-01)."""
@@ -474,7 +492,7 @@ class Legacy:
             if wanted:
                 self.changed(what, None)
         for uri in uris:
-            self.out.append(wire.notice(CHANGED_NOTICE[Changed.RESOURCE], encoded({"uri": uri})))
+            self.out.tell(LINK, wire.notice(CHANGED_NOTICE[Changed.RESOURCE], encoded({"uri": uri})))
 
     def _take_opening(self) -> Opening | None:
         for key, waiting in self._flight.items():
@@ -485,8 +503,20 @@ class Legacy:
 
     def _replay(self, now: float) -> None:
         held, self._held = self._held, []
-        for frame, id in held:
+        lane = self._lane
+        for frame, id, self._lane in held:
             self._request(frame, id, now)
+        self._lane = lane
+
+    def _slot(self, id: bytes) -> bytes:
+        """The place of a request in the table of what is in flight: ids of other lanes are not its own."""
+        return id_key(id) if self._lane == LINK else b"%d %b" % (self._lane, id_key(id))
+
+    def _slot_of(self, key: bytes) -> bytes:
+        """The place of the newest request with this id, on whatever lane."""
+        if key in self._flight:
+            return key
+        return next((slot for slot in reversed(self._flight) if id_key(self._flight[slot].id) == key), key)
 
 
 def _is_modern(frame: Frame) -> bool:

@@ -14,10 +14,12 @@ from dragoman.wire.members import is_true, object_in
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A resources/subscribe (`adds`) or resources/unsubscribe, with the client's id for it."""
+    """A resources/subscribe (`adds`) or resources/unsubscribe, with the client's id for it and the front's slot."""
 
     key: int
     id: bytes
+    slot: bytes
+    lane: int
     uri: str
     adds: bool
 

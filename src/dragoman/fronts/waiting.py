@@ -34,9 +34,12 @@ class Pace:
 
 
 class Waiting(Call):
-    """A call under the client's own id and progress token, both as the client wrote them."""
+    """A call under the client's own id and progress token, both as the client wrote them.
 
-    __slots__ = ("id", "pace", "token")
+    `slot` is its place in the front's table of what is in flight.
+    """
+
+    __slots__ = ("id", "pace", "slot", "token")
 
     def __init__(
         self,
@@ -47,8 +50,12 @@ class Waiting(Call):
         meta: Members | None,
         id: bytes,
         token: bytes | None,
+        slot: bytes,
+        lane: int,
     ) -> None:
         super().__init__(key, method, params, caller, meta, token is not None)
+        self.lane = lane
+        self.slot = slot
         self.id = id
         self.token = token
         self.pace = Pace() if token is not None else None
@@ -89,7 +96,8 @@ class Waiting(Call):
 class Opening:
     """The `initialize` in flight."""
 
-    __slots__ = ("id",)
+    __slots__ = ("id", "lane")
 
-    def __init__(self, id: bytes) -> None:
+    def __init__(self, id: bytes, lane: int) -> None:
         self.id = id
+        self.lane = lane

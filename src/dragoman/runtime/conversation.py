@@ -24,6 +24,7 @@ from dragoman.core.inflight import NEVER
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.events import Reason
 from dragoman.exchange.notes import Level
+from dragoman.exchange.outlet import Pipe
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.legacy import Legacy
 from dragoman.limits import Limits
@@ -50,6 +51,7 @@ class Conversation:
     def __init__(
         self,
         front: Legacy,
+        out: Pipe,
         mediator: Mediator,
         back: Modern,
         server: Upstream,
@@ -59,6 +61,7 @@ class Conversation:
         tap: Tap | None = None,
     ) -> None:
         self.front = front
+        self._out = out
         self.mediator = mediator
         self.back = back
         self._server = server
@@ -132,7 +135,7 @@ class Conversation:
             self._stop_server()
         if self.back.out:
             self._to_server()
-        out = self.front.out
+        out = self._out
         if out:
             if self._tap is not None:
                 self._record("client", ">", out)
@@ -297,7 +300,7 @@ class Conversation:
     # ------------------------------------------------------------------ the frame log
 
     def _keep_losses(self, face: str, losses: list[Loss]) -> None:
-        out = self.front.out if face == "client" else self.back.out
+        out = self._out if face == "client" else self.back.out
         self._losses.setdefault((face, len(out)), []).extend(losses)
 
     def _record(self, face: str, direction: str, frames: "PipeLines | list[bytes]") -> None:

@@ -8,6 +8,7 @@ import pytest
 from dragoman.backs.modern import Modern
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.notes import Level
+from dragoman.exchange.outlet import Pipe
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy
 from dragoman.limits import Limits
@@ -26,9 +27,9 @@ def conversation() -> tuple[Conversation, list[bytes]]:
     limits, lines = Limits(), list[bytes]()
     log = Log("dragoman", Level.INFO, lines.append)
     mediator = Mediator(profile, limits, log)
-    mediator.front = front = Legacy(mediator, profile, limits, log, Identity("x"))
+    mediator.front = front = Legacy(mediator, profile, limits, log, Identity("x"), out := Pipe())
     mediator.back = back = Modern(mediator, limits, log)
-    return Conversation(front, mediator, back, Command(("none",)), limits, log, Overflow(2, 1000)), lines
+    return Conversation(front, out, mediator, back, Command(("none",)), limits, log, Overflow(2, 1000)), lines
 
 
 def test_the_watchdog_kills_the_tree_and_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
