@@ -54,6 +54,9 @@ class Cause(StrEnum):
     INVALID_REQUEST_SHAPE = "invalid_request_shape"
     METHOD_NOT_FOUND = "method_not_found"
     INVALID_PARAMS = "invalid_params"
+    HEADER_MISMATCH = "header_mismatch"
+    MISSING_META = "missing_meta"
+    UNSUPPORTED_VERSION = "unsupported_version"
     INVALID_INPUT_REQUEST = "invalid_input_request"
     TOO_MANY_INPUT_REQUESTS = "too_many_input_requests"
     INPUT_TIMEOUT = "input_timeout"
@@ -61,6 +64,7 @@ class Cause(StrEnum):
     INEXPRESSIBLE_INPUT_REQUEST = "inexpressible_input_request"
     REQUEST_NOT_EXPRESSIBLE = "request_not_expressible"
     RESULT_NOT_EXPRESSIBLE = "result_not_expressible"
+    SHUTTING_DOWN = "shutting_down"
     INTERNAL = "internal"
 
 
@@ -117,6 +121,19 @@ TABLE: dict[Cause, tuple[int, str]] = {
     Cause.INVALID_REQUEST_SHAPE: (INVALID_REQUEST, "The message is no valid JSON-RPC 2.0 request."),
     Cause.METHOD_NOT_FOUND: (METHOD_NOT_FOUND, "The server does not have this method."),
     Cause.INVALID_PARAMS: (INVALID_PARAMS, "The params of this request are not valid."),
+    Cause.HEADER_MISMATCH: (
+        HEADER_MISMATCH,
+        "A header of this HTTP request does not say what its body says. Send every header that the revision asks for, "
+        "with the values of the body.",
+    ),
+    Cause.MISSING_META: (
+        INVALID_PARAMS,
+        "The _meta of this request lacks what every request of its revision carries, or has it in a wrong type.",
+    ),
+    Cause.UNSUPPORTED_VERSION: (
+        UNSUPPORTED_VERSION,
+        "The bridge does not serve this revision without a handshake. data.supported lists what it serves so.",
+    ),
     Cause.INVALID_INPUT_REQUEST: (INTERNAL_ERROR, f"The upstream server asked for input in an invalid way. {LOG}"),
     Cause.TOO_MANY_INPUT_REQUESTS: (
         INTERNAL_ERROR,
@@ -140,6 +157,7 @@ TABLE: dict[Cause, tuple[int, str]] = {
         "The request was carried out, but its result has a part that the client's revision of the protocol does not "
         "have. Do not send it again for that reason; data.rule names the part.",
     ),
+    Cause.SHUTTING_DOWN: (INTERNAL_ERROR, "The bridge is being stopped; this request was not finished."),
     Cause.INTERNAL: (INTERNAL_ERROR, f"The bridge has a fault of its own and stops. {LOG}"),
 }
 
@@ -151,7 +169,7 @@ class Fault:
     cause: Cause
     detail: str | None = None
     code: int | None = None
-    extra: tuple[tuple[str, str], ...] = ()
+    extra: tuple[tuple[str, object], ...] = ()
 
     def error(self) -> Raw:
         """The error object: code, message, `data.cause`, and `data.detail` where there is one (ERR-01, ERR-02)."""

@@ -15,6 +15,7 @@ class Patience(IntEnum):
     READ = 1
     CALL = 2
     INPUT = 3
+    STREAM = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,31 @@ class Timeouts:
             Patience.READ: self.read,
             Patience.CALL: self.call,
             Patience.INPUT: self.input,
+            Patience.STREAM: float("inf"),  # SDKTIME-04
         }[patience]
+
+
+@dataclass(frozen=True, slots=True)
+class Reception:
+    """Of a listener on HTTP (THTTP-05)."""
+
+    body: int = 4 << 20  # bytes of one POST
+    head: int = 16 << 10  # bytes of the request line and headers
+    head_time: float = 10.0  # for the head to arrive
+    body_time: float = 60.0  # for the body to arrive
+    idle: float = 60.0  # of a connection without a request
+    stall: float = 60.0  # of a client that takes nothing of what is written to it
+    connections: int = 1024
+    exchanges: int = 1024  # requests in flight of all clients without a session together
+    sessions: int = 10_000
+    session_idle: float = 86_400.0  # from a client's last message to the end of its session (B67)
+    stream_after: float = 1.0  # an answer that takes longer becomes a stream of events
+    comment_after: float = 15.0  # of silence on a stream (B131)
+    kept: int = 1 << 20  # bytes of a stream that can be sent again
+    waiting: int = 64 << 20  # bytes of a stream that its client has not taken yet
+    resume: float = 60.0  # for a client to take up a stream whose connection it lost
+    abandon: float = 5.0  # from the loss of a connection that cannot be taken up to the end of its request
+    pulse: float = 0.25  # between two looks at what is due
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +81,14 @@ class Limits:
     slow_again: float = 30.0  # LOGL-03
     reask_wait: float = 0.05  # the second round in a row without a question, doubled for each further one
     timeouts: Timeouts = Timeouts()
+    reception: Reception = Reception()
 
 
 PATIENCE = {
     "tools/call": Patience.CALL,
     "prompts/get": Patience.READ,
     "resources/read": Patience.READ,
+    "subscriptions/listen": Patience.STREAM,
 }
 
 

@@ -11,10 +11,11 @@
 import msgspec
 from msgspec import UNSET, Raw
 
-from dragoman.backs.stamp import SERVER_INFO, stamp
-from dragoman.backs.watch import EVENTS, Watch
+from dragoman.backs.stamp import stamp
+from dragoman.backs.watch import CANCELLED, EVENTS, Watch
 from dragoman.exchange.caller import LEVELS, Caller
 from dragoman.exchange.events import Answer, Call, Filter, Inquiry, Ready, Reason, ServerError
+from dragoman.exchange.meta import SERVER_INFO, SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level, Notes
 from dragoman.exchange.ports import FromServer
 from dragoman.faults import INVALID_PARAMS, UNSUPPORTED_VERSION, Cause, Fault
@@ -67,9 +68,14 @@ class Round:
 
 
 class Modern:
-    """`out` takes the frames for the server, each without a line end; the runtime empties it."""
+    """`out` takes the frames for the server, each without a line end; the runtime empties it.
 
-    def __init__(self, middle: FromServer, limits: Limits, notes: Notes, revision: Revision = LATEST) -> None:
+    With an `owner`, ids are strings that begin with that number and a dot, so that several backs can share one server.
+    """
+
+    def __init__(
+        self, middle: FromServer, limits: Limits, notes: Notes, revision: Revision = LATEST, owner: int | None = None
+    ) -> None:
         self.middle = middle
         self.limits = limits
         self.notes = notes
@@ -80,6 +86,7 @@ class Modern:
         self._parked: dict[int, Round] = {}
         self._later: list[tuple[float, Round]] = []
         self._ids = 0
+        self._id_form = b"%d" if owner is None else b'"%d.%%d"' % owner
         self._caller: Caller | None = None
         self._stamp = b""
         self._leads: dict[str, bytes] = {}  # by method: what stands between the id and what is the call's own
@@ -140,12 +147,15 @@ class Modern:
 
     def receive(self, data: bytes | Overlong, now: float) -> None:
         """Take one line of the server."""
-        frame = wire.parse_opened(data)
+        self.take(wire.parse_opened(data), now)
+
+    def take(self, frame: Opened | Broken | Batch, now: float, of: bytes | None = None) -> None:
+        """Take one message of the server, which came in the response to the request `of` when that is known."""
         if type(frame) is Opened:
             if frame.method is UNSET:
                 self._reply(frame, now)
             elif frame.id is UNSET:
-                self._notice(frame.method, frame.params if frame.params is not UNSET else {}, now)
+                self._notice(frame.method, frame.params if frame.params is not UNSET else {}, of, now)
             else:
                 self._note_noise(f"a request ({frame.method}), which no server of its revision may send")
         elif type(frame) is Broken:
@@ -165,6 +175,11 @@ class Modern:
             self.middle.failed(round_.call, why, now)
         else:
             self.watcher.lane_lost(id, why, may_retry, now)
+
+    def cut(self, why: Fault, now: float) -> None:
+        """Every request in flight is lost; the next one may find the server alive again."""
+        for id in (*self._rounds, *([self._discover] if self._discover is not None else ()), *self.watcher.ids):
+            self.lane_lost(id, why, True, now)
 
     def lost(self, why: Fault, now: float) -> None:
         """The server is gone; while it was being discovered, that is the outcome."""
@@ -212,7 +227,7 @@ class Modern:
 
     def next_id(self) -> bytes:
         self._ids += 1
-        return b"%d" % self._ids
+        return self._id_form % self._ids
 
     def request(self, method: str, params: dict[str, object]) -> bytes:
         """Send a request of our own making, with only our `_meta`; gives its id."""
@@ -228,6 +243,9 @@ class Modern:
     def _send(self, round_: Round, answers: Raw | None) -> None:
         call = round_.call
         id = round_.id
+        if call.caller.is_modern:
+            self._pass_on(round_)
+            return
         lead = self._leads.get(call.method)
         if lead is None:
             lead = b',"method":"%b","params":{"_meta":{%b' % (call.method.encode(), self._stamp)
@@ -248,6 +266,21 @@ class Modern:
         pieces.append(b"}}")
         self.out.append(b"".join(pieces))
         self._rounds[id] = round_
+
+    def _pass_on(self, round_: Round) -> None:
+        """Write the request of a client that needs no translation: its `_meta` is its own and stays whole."""
+        call = round_.call
+        pieces: list[bytes | Raw] = [
+            b'{"jsonrpc":"2.0","id":', round_.id, b',"method":', encoded(call.method), b',"params":{"_meta":{',
+        ]  # fmt: skip
+        if call.wants_progress:
+            pieces += (b'"progressToken":', round_.id, b",")
+        pieces += (_encode(call.meta)[1:-1], b"}")
+        if call.params:
+            pieces += (b",", _encode(call.params)[1:-1])
+        pieces.append(b"}}")
+        self.out.append(b"".join(pieces))
+        self._rounds[round_.id] = round_
 
     def _again(self, round_: Round, answers: Raw | None, now: float) -> None:
         round_.id = self.next_id()
@@ -282,7 +315,8 @@ class Modern:
             self.middle.failed(call, Fault(cause, "the result is not an object"), now)
             return
         kind = result.get("resultType")
-        if kind is None or bytes(kind) == COMPLETE or text_of(kind) == "complete":
+        # What a result means is a matter of a modern client's own, also when it asks for input.
+        if kind is None or bytes(kind) == COMPLETE or call.caller.is_modern or text_of(kind) == "complete":
             self.middle.done(call, result, now)
             if self.notes.debugs:
                 self._note_exchange(round_, "complete", now)
@@ -400,21 +434,62 @@ class Modern:
 
     # ------------------------------------------------------------------ notifications and noise
 
-    def _notice(self, method: str, params: Members, now: float) -> None:
+    def _notice(self, method: str, params: Members, of: bytes | None, now: float) -> None:
         if method == "notifications/progress":
             token, value = params.get("progressToken"), params.get("progress")
             if token is not None and value is not None:
                 round_ = self._rounds.get(bytes(token))
-                if round_ is not None and round_.call.wants_progress:
+                if round_ is None or not round_.call.wants_progress:
+                    pass
+                elif round_.call.caller.is_modern:
+                    self.middle.told(round_.call, method, params, now)
+                else:
                     self.middle.progress(round_.call, value, params.get("total"), params.get("message"), now)
         elif method == "notifications/message":
             level = text_of(params.get("level"))
             if level in LEVELS and "data" in params:
-                self.middle.logged(level, params, now)
+                self._logged(level, params, of, now)
         elif method in EVENTS:
-            self.watcher.event(method, params, now)
+            if not self._streamed(method, params, now):
+                self.watcher.event(method, params, now)
         elif self.notes.debugs:
             self.notes.note(Level.DEBUG, "upstream", f"{method} belongs to no request and was dropped")
+
+    def _logged(self, level: str, params: Members, of: bytes | None, now: float) -> None:
+        """A log message says nothing of its request, which is known only when the transport or the count tells."""
+        if self._caller is not None:
+            self.middle.logged(level, params, now)
+            return
+        round_ = self._rounds.get(of) if of is not None else None
+        wanting = [round_] if round_ is not None else self._wanting()
+        if len(wanting) == 1:
+            self.middle.told(wanting[0].call, "notifications/message", params, now)
+        else:
+            self.notes.note(Level.INFO, "upstream", "a log message that could belong to several requests was dropped")
+
+    def _wanting(self) -> list[Round]:
+        return [round_ for round_ in self._rounds.values() if round_.call.caller.level is not None]
+
+    @property
+    def wants_logs(self) -> bool:
+        """Whether a log message that belongs to no request in particular may be for a request of ours."""
+        return any(round_.call.caller.level is not None for round_ in self._rounds.values())
+
+    def _streamed(self, method: str, params: Members, now: float) -> bool:
+        """Whether an event belongs to a stream that a client opened by itself."""
+        if method == CANCELLED:
+            id = params.get("requestId")
+        else:
+            id = (object_in(params.get("_meta")) or {}).get(SUBSCRIPTION_ID)
+        round_ = self._rounds.get(bytes(id)) if id is not None else None
+        if round_ is None or not round_.call.caller.is_modern:
+            return False
+        if method == CANCELLED:
+            del self._rounds[round_.id]
+            self.middle.done(round_.call, {"resultType": Raw(COMPLETE)}, now)
+        else:
+            self.middle.told(round_.call, method, params, now)
+        return True
 
     def _broken(self, broken: Broken, now: float) -> None:
         if broken.id is not None and broken.id == self._discover:

@@ -1,16 +1,9 @@
 """The `_meta` that a stateless server wants on every request (SDKMETA-01, -02, -06; NEG-07, NEG-08)."""
 
 from dragoman.exchange.caller import Caller
+from dragoman.exchange.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
 from dragoman.revisions import Revision
 from dragoman.wire.members import encoded
-
-PREFIX = "io.modelcontextprotocol/"
-PROTOCOL_VERSION = PREFIX + "protocolVersion"
-CLIENT_INFO = PREFIX + "clientInfo"
-CLIENT_CAPABILITIES = PREFIX + "clientCapabilities"
-LOG_LEVEL = PREFIX + "logLevel"
-SUBSCRIPTION_ID = PREFIX + "subscriptionId"
-SERVER_INFO = PREFIX + "serverInfo"
 
 
 def stamp(caller: Caller, revision: Revision) -> bytes:

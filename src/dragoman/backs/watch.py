@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
-from dragoman.backs.stamp import SUBSCRIPTION_ID
 from dragoman.exchange.events import Changed, Filter, Reason, ServerError
+from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level, Notes
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
@@ -72,6 +72,11 @@ class Watch:
     def due(self) -> float | None:
         """When `tick` is wanted next."""
         return self.opening.due if self.opening is not None else self._reopen_at
+
+    @property
+    def ids(self) -> list[bytes]:
+        """The ids of the streams that are open."""
+        return [stream.id for stream in (self.active, self.opening) if stream is not None]
 
     # ------------------------------------------------------------------ wishes
 

@@ -1,5 +1,6 @@
 """The commands, their options, and how a wrong command line is answered."""
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import click
 
 from dragoman import __version__
 from dragoman.cli.entry import Early
+from dragoman.cli.listeners import OWN_STREAMS, read_listener
 from dragoman.cli.servers import read_server
 from dragoman.cli.words import OneOf, Whole, check_options, split_at_dashes
 
@@ -19,8 +21,6 @@ EPILOG = """\b
 In an editor's configuration:
   {"mcpServers": {"demo": {"command": "dragoman", "args": ["--", "my-server", "--its-option"]}}}
 Try it:  dragoman demo"""
-
-OWN_STREAMS = "stdio:."
 
 
 class Commands(click.Group):
@@ -73,7 +73,12 @@ def cli() -> None:
 
 
 @cli.command(cls=Bridge, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--listen", metavar="TARGET", default=OWN_STREAMS, help="Where the client is: stdio:. (our own stdio).")
+@click.option(
+    "--listen",
+    metavar="TARGET",
+    default=OWN_STREAMS,
+    help="Where clients come in: stdio:. (our own stdio, one client) or http://HOST:PORT/PATH (many).",
+)
 @click.option(
     "--upstream", metavar="TARGET", help="Where the server is: stdio:COMMAND, split as a shell splits words, or a URL."
 )
@@ -119,6 +124,19 @@ def cli() -> None:
     help="Send a header with the value of an environment variable. May be repeated.",
 )
 @click.option("--ca-file", metavar="FILE", help="Trust the certificates of this PEM file, too.")
+@click.option(
+    "--allow-host",
+    metavar="NAME",
+    multiple=True,
+    help="A further host name of the listener. May be repeated.",
+)
+@click.option(
+    "--allow-origin", metavar="ORIGIN", multiple=True, help="Let web pages of this origin in, too. May be repeated."
+)
+@click.option("--tls-cert", metavar="FILE", help="The certificate (PEM) of a listener on https.")
+@click.option("--tls-key", metavar="FILE", help="The private key (PEM) of that certificate.")
+@click.option("--tls-client-ca", metavar="FILE", help="Let only clients in that have a certificate of this CA (PEM).")
+@click.option("--auth-token-env", metavar="VARIABLE", help="Let only clients in that send the token in this variable.")
 @click.option(
     "--progress-rate",
     metavar="N",
@@ -167,8 +185,7 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
     on_the_line = click.core.ParameterSource.COMMANDLINE
     given = frozenset(name for name in options if ctx.get_parameter_source(name) is on_the_line)
     server = read_server(ctx.meta["dragoman.command"], options, given)
-    if options["listen"] != OWN_STREAMS:
-        raise click.UsageError("the value of --listen is not known: this version listens on stdio:. only")
+    listener = read_listener(options, given, os.environ)
     if options["name"] == "":
         raise click.UsageError("the value of --name is empty")
     profile = _profile(str(options["profile"]))
@@ -191,6 +208,7 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
         response_limit=int(str(options["max_response_bytes"])),
         log_level=str(options["log_level"]),
         frame_log=str(options["log"]) if options["log"] is not None else None,
+        listener=listener,
     )
     try:
         return run_bridge(settings, early)

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from dragoman.backs.modern import Modern
 from dragoman.cli.entry import Early
+from dragoman.cli.listeners import Listener
 from dragoman.cli.servers import Server
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.notes import Level
@@ -17,8 +18,9 @@ from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy
 from dragoman.limits import Limits, Timeouts
 from dragoman.profile import Profile
-from dragoman.runtime.conversation import Conversation, Tap
+from dragoman.runtime.conversation import Conversation
 from dragoman.runtime.log import CHOICES, Log
+from dragoman.runtime.tap import Tap
 from dragoman.transports.pipes import Overflow
 from dragoman.transports.upstream import Command, Upstream
 
@@ -35,6 +37,7 @@ class Settings:
     response_limit: int = 64 << 20
     log_level: str = "info"
     frame_log: str | None = None
+    listener: Listener | None = None
 
 
 def run_bridge(settings: Settings, early: Early) -> int:
@@ -50,16 +53,39 @@ def run_bridge(settings: Settings, early: Early) -> int:
     log = Log(settings.profile.name, CHOICES[settings.log_level], stderr.line)
     with ExitStack() as open_files:
         tap = _tap(settings.frame_log, stderr, open_files)
-        for warning in settings.server.warnings:
+        for warning in (*settings.server.warnings, *(settings.listener.warnings if settings.listener else ())):
             log.note(Level.WARN, "options", warning)
         server = _upstream(settings, early)
         identity = Identity(settings.name or _server_name(settings) or settings.profile.name)
+        if settings.listener is not None:
+            return _serve(settings, settings.listener, server, identity, limits, log, stderr, tap)
         mediator = Mediator(settings.profile, limits, log, server.is_remote)
         mediator.front = front = Legacy(mediator, settings.profile, limits, log, identity, out := Pipe())
         mediator.back = back = Modern(mediator, limits, log)
         conversation = Conversation(front, out, mediator, back, server, limits, log, stderr, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(conversation.run(early.data))
+
+
+def _serve(
+    settings: Settings,
+    listener: Listener,
+    server: Upstream,
+    identity: Identity,
+    limits: Limits,
+    log: Log,
+    stderr: Overflow,
+    tap: Tap | None,
+) -> int:
+    """Serve everyone who comes, until a signal; gives the exit code."""
+    from dragoman.runtime.server import Server
+    from dragoman.runtime.shared import Shared
+    from dragoman.runtime.trunk import Trunk
+
+    trunk = Trunk(server, replace(limits, in_flight=limits.reception.exchanges), log, stderr.write, tap)
+    shared = Shared(trunk, settings.profile, limits, log, identity, tap)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(Server(listener.place, shared, listener.admission, listener.gate, stderr).run())
 
 
 def _upstream(settings: Settings, early: Early) -> Upstream:

@@ -36,9 +36,9 @@ class Inflight:
 
     def enter(self, call: Call, patience: Patience, now: float) -> None:
         call.started = now
-        call.report_at = report_at = now + self._slow_first
         call.patience = patience
         call.due = due = now + self._seconds[patience]
+        call.report_at = report_at = now + self._slow_first if patience is not Patience.STREAM else NEVER
         key = call.key
         self._calls[key] = self._patience[patience][key] = call
         if due < self.wake:

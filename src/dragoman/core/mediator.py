@@ -32,6 +32,7 @@ from dragoman.faults import URL_ELICITATION_REQUIRED, Cause, Fault
 from dragoman.limits import Limits, Patience, patience_of
 from dragoman.profile import Profile
 from dragoman.profile.quirks import apply_quirks, restored
+from dragoman.revisions import Revision
 from dragoman.revisions.capabilities import server_capabilities
 from dragoman.revisions.plan import Loss, Part, Plan, Refusal, lowering
 from dragoman.wire.members import Members, closed, opened, text_of
@@ -59,6 +60,11 @@ class Mediator:
         self._refusal: Fault | ServerError | None = None
         self._up: Plan
         self._down: Plan
+
+    def join(self, client: Revision, server: Revision) -> None:
+        """Serve clients of one revision that need not begin with anything."""
+        self._up, self._down = lowering(client, server), lowering(server, client)
+        self.is_open = True
 
     # ------------------------------------------------------------------ from the client
 
@@ -116,12 +122,10 @@ class Mediator:
         caller = self._caller
         if caller is None:
             return
-        self._up = lowering(caller.revision, ready.revision)
-        self._down = lowering(ready.revision, caller.revision)
+        self.join(caller.revision, ready.revision)
         offered = server_capabilities(ready.capabilities, ready.revision, caller.revision)
         if self.is_remote and ready.info is not None:
             ready = replace(ready, info=icons.clean_info(ready.info))
-        self.is_open = True
         self.front.opened(replace(ready, capabilities=self.profile.mask_server(offered)), now)
 
     def not_ready(self, why: Fault | ServerError, now: float) -> None:
@@ -142,6 +146,10 @@ class Mediator:
 
     def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
         self.front.progress(call, progress, total, message, now)
+
+    def told(self, call: Call, method: str, params: Members, now: float) -> None:
+        if call in self.inflight:
+            self.front.told(call, method, params)
 
     def asked(self, call: Call, requests: Raw, now: float) -> None:
         if call not in self.inflight:
@@ -214,7 +222,7 @@ class Mediator:
         self.front.logged(level, params)
 
     def gone(self, why: Fault, now: float) -> None:
-        if self._caller is None:
+        if not self.is_open:
             return
         for call in self.inflight:
             self.front.withdraw(call, Reason.SERVER_STOPPED)

@@ -18,13 +18,13 @@ class FrameLog:
         self._write = write
         self._begin = time.monotonic()
 
-    def record(self, face: str, direction: str, frame: bytes, losses: list[Loss]) -> None:
+    def record(self, face: str, direction: str, frame: bytes, losses: list[Loss], lane: str = "link") -> None:
         entry: dict[str, object] = {
             "time": round(time.time(), 6),  # noqa: TID251 - the one place that wants the wall clock
             "offset": round(time.monotonic() - self._begin, 6),
             "face": face,
             "direction": direction,
-            "lane": "link",
+            "lane": lane,
             "frame": masked(frame.decode("utf-8", "backslashreplace")),
         }
         if losses:

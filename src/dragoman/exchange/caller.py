@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Raw
 
-from dragoman.revisions import Revision
+from dragoman.revisions import Era, Revision
 from dragoman.wire.members import Members, closed, object_in
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -23,6 +23,11 @@ class Caller:
     info: Raw | None = None
     level: str | None = None
     principal: str | None = None
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether each of its requests says all of this by itself."""
+        return self.revision.era is Era.MODERN
 
     def has(self, capability: str, part: str | None = None) -> bool:
         """Whether the client declared a capability, and (with `part`) a member of it.

@@ -62,6 +62,10 @@ class Front(Protocol):
 
     def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None: ...
 
+    def told(self, call: Call, method: str, params: Members) -> None:
+        """A notification that belongs to the call, for a client that knows it as it is."""
+        ...
+
     def ask(self, call: Call, questions: list[Question], now: float) -> None:
         """Put a whole round to the client; `FromClient.answered` follows when every question has its answer."""
         ...
@@ -101,6 +105,8 @@ class FromServer(Protocol):
     def not_ready(self, why: Fault | ServerError, now: float) -> None: ...
 
     def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None: ...
+
+    def told(self, call: Call, method: str, params: Members, now: float) -> None: ...
 
     def asked(self, call: Call, requests: Raw, now: float) -> None:
         """The server wants input before it goes on; `requests` is the object of its input requests."""

@@ -15,11 +15,13 @@ from msgspec import UNSET, Raw
 from dragoman.channel import LINK
 from dragoman.exchange.caller import LEVELS, Caller
 from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
+from dragoman.exchange.meta import PROTOCOL_VERSION
 from dragoman.exchange.notes import Level, Notes
 from dragoman.exchange.outlet import Outlet
 from dragoman.exchange.ports import FromClient
 from dragoman.faults import INVALID_PARAMS, Cause, Fault
 from dragoman.fronts.asking import Asking
+from dragoman.fronts.flaws import fault_of
 from dragoman.fronts.handshake import Identity, initialize_result, read_initialize
 from dragoman.fronts.lifecycle import ON_REQUEST, Action, Kind, State
 from dragoman.fronts.lost_state import lost_state
@@ -27,26 +29,18 @@ from dragoman.fronts.subscriptions import Change, Subscriptions, promised
 from dragoman.fronts.waiting import Opening, Waiting
 from dragoman.limits import Limits
 from dragoman.profile import Profile
-from dragoman.revisions import Trait
+from dragoman.revisions import Revision, Trait
 from dragoman.revisions.methods import FORWARDED
 from dragoman.wire import frame as wire
-from dragoman.wire.frame import Batch, Broken, Flaw, Frame, Parsed, id_key, is_id
+from dragoman.wire.frame import Batch, Broken, Frame, Parsed, id_key, is_id
 from dragoman.wire.lines import Overlong
 from dragoman.wire.members import EMPTY, Members, encoded, first_byte, is_object, object_in, text_of
 
-MODERN_MARK = "io.modelcontextprotocol/protocolVersion"
 CHANGED_NOTICE = {
     Changed.TOOLS: "notifications/tools/list_changed",
     Changed.PROMPTS: "notifications/prompts/list_changed",
     Changed.RESOURCES: "notifications/resources/list_changed",
     Changed.RESOURCE: "notifications/resources/updated",
-}
-FLAWS = {
-    Flaw.NOT_JSON: Cause.PARSE_ERROR,
-    Flaw.NOT_UTF8: Cause.PARSE_ERROR,
-    Flaw.TOO_LONG: Cause.LINE_TOO_LONG,
-    Flaw.TOO_DEEP: Cause.TOO_DEEP,
-    Flaw.NOT_A_MESSAGE: Cause.INVALID_REQUEST_SHAPE,
 }
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -76,6 +70,11 @@ class Legacy:
         self._lane = LINK
         self._told_modern = False
         self._keys = 0
+
+    @property
+    def revision(self) -> Revision | None:
+        """The revision of the conversation, once the client has begun it."""
+        return self._caller.revision if self._caller is not None else None
 
     def has_in_flight(self, id: bytes) -> bool:
         """Whether a request with this id still waits for its answer."""
@@ -107,6 +106,11 @@ class Legacy:
         else:
             assert type(frame) is Batch
             self._batch(frame, now)
+
+    def lane_closed(self, lane: int, now: float) -> None:
+        """Nobody waits for the answers on that lane any more, and nobody can."""
+        for slot in [slot for slot, waiting in self._flight.items() if waiting.lane == lane]:
+            self._withdraw(self._flight.pop(slot), Reason.CLIENT_LEFT, now)
 
     def end(self, now: float) -> None:
         """The client's input has ended: nothing is answered any more (CANC-08, LIFE-19)."""
@@ -314,10 +318,13 @@ class Legacy:
         key = id_key(bytes(id))
         if self._held:
             self._held = [held for held in self._held if id_key(held[1]) != key]
-        waiting = self._flight.pop(self._slot_of(key), None)
+        self._withdraw(self._flight.pop(self._slot_of(key), None), Reason.CLIENT_CANCELLED, now)
+
+    def _withdraw(self, waiting: Waiting | Change | Opening | None, reason: Reason, now: float) -> None:
+        """What is no longer in flight needs no answer."""
         if isinstance(waiting, Waiting):
-            self.asking.withdraw(waiting, Reason.CLIENT_CANCELLED)
-            self.middle.cancel(waiting, Reason.CLIENT_CANCELLED, now)
+            self.asking.withdraw(waiting, reason)
+            self.middle.cancel(waiting, reason, now)
             self.asking.finish(waiting)
         elif isinstance(waiting, Change):
             self.subscriptions.drop(waiting.id)
@@ -357,12 +364,7 @@ class Legacy:
         if broken.id is not None and self.asking.is_ours(broken.id):
             self._answered(broken.id, Erred(None), now)
             return
-        detail = None
-        if broken.flaw is Flaw.TOO_LONG:
-            detail = f"limit: {self.limits.line} bytes"
-        elif broken.flaw is Flaw.TOO_DEEP:
-            detail = f"limit: {self.limits.depth} levels"
-        self._fail(None if broken.answers else broken.id, Fault(FLAWS[broken.flaw], detail))
+        self._fail(None if broken.answers else broken.id, fault_of(broken, self.limits))
 
     # ------------------------------------------------------------------ from the mediator
 
@@ -391,6 +393,9 @@ class Legacy:
         frame = call.progress_frame(progress, total, message, self.profile.progress_rate, now)
         if frame is not None:
             self.out.tell(call.lane, frame)
+
+    def told(self, call: Call, method: str, params: Members) -> None:
+        """A client with a handshake is told nothing as it is."""
 
     def ask(self, call: Call, questions: list[Question], now: float) -> None:
         self.asking.ask(call, questions)
@@ -521,7 +526,7 @@ class Legacy:
 
 def _is_modern(frame: Frame) -> bool:
     params = object_in(frame.params) if frame.params is not UNSET else None
-    return MODERN_MARK in (object_in((params or {}).get("_meta")) or {})
+    return PROTOCOL_VERSION in (object_in((params or {}).get("_meta")) or {})
 
 
 def _error_of(frame: Frame) -> Raw | None:

@@ -23,6 +23,7 @@ class Trait(Enum):
     SAMPLING_TOOLS = "sampling with tools"
     TYPED_STRUCTURE = "structuredContent must be an object"
     VERSION_HEADER = "the MCP-Protocol-Version header"
+    PRIMED_STREAMS = "an event without data at the begin of a stream, so that it can be resumed from there"
     COMPLETIONS = "the completions capability"
 
 
@@ -57,6 +58,7 @@ ORDER: tuple[Revision, ...] = (
             {
                 Trait.COMPLETIONS,
                 Trait.ELICITATION,
+                Trait.PRIMED_STREAMS,
                 Trait.ELICITATION_MODES,
                 Trait.SAMPLING_TOOLS,
                 Trait.TYPED_STRUCTURE,
@@ -84,6 +86,7 @@ _BY_NAME = {revision.name: revision for revision in ORDER} | {"draft": ORDER[-1]
 
 LATEST = ORDER[-1]
 LATEST_LEGACY = next(revision for revision in reversed(ORDER) if revision.era is Era.LEGACY)
+STATELESS = tuple(revision for revision in ORDER if revision.era is Era.MODERN)
 HANDSHAKE = tuple(revision for revision in ORDER if revision.era is Era.LEGACY)
 
 

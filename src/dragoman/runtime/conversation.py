@@ -11,12 +11,9 @@
 import asyncio
 import gc
 import os
-import signal
-import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Protocol
 
 from dragoman.backs.modern import Modern
 from dragoman.channel import Channel
@@ -30,6 +27,8 @@ from dragoman.fronts.legacy import Legacy
 from dragoman.limits import Limits
 from dragoman.revisions.plan import Loss
 from dragoman.runtime.log import Log
+from dragoman.runtime.signals import Signals
+from dragoman.runtime.tap import Tap
 from dragoman.transports.child import PipeLines
 from dragoman.transports.pipes import Overflow, Reader, binary, never_blocks, writer
 from dragoman.transports.spawn import widen
@@ -39,12 +38,6 @@ from dragoman.wire.lines import Lines
 EXIT_FINE, EXIT_LOST = 0, 1
 STEP = 8
 """Frames of one read that go through the machines before what they have to say is written."""
-
-
-class Tap(Protocol):
-    """Records what passes, as it was on the wire (CHECK-05)."""
-
-    def record(self, face: str, direction: str, frame: bytes, losses: list[Loss]) -> None: ...
 
 
 class Conversation:
@@ -91,7 +84,7 @@ class Conversation:
         if self._tap is not None:
             self.mediator.on_losses = self._keep_losses
         gc.freeze()  # what is loaded stays; a collection need not look at it again
-        with self._signals():
+        with Signals(self._loop, lambda: self._end(EXIT_FINE)):
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 if early:
@@ -118,14 +111,14 @@ class Conversation:
                 self._fault(error)
             self._settle()
 
-    def _pieces(self, lines: PipeLines) -> Iterator[PipeLines]:
+    def _pieces(self, lines: PipeLines) -> list[PipeLines]:
         """A long read in short steps, so that the other side begins on the first frames while we work on the rest.
 
         What comes with `initialize` in one read stays together: it waits for the answer (LIFE-13).
         """
-        size = STEP if self.mediator.is_open else max(1, len(lines))
-        for at in range(0, len(lines), size):
-            yield lines[at : at + size]
+        if len(lines) <= STEP or not self.mediator.is_open:
+            return [lines]
+        return [lines[at : at + STEP] for at in range(0, len(lines), STEP)]
 
     def _settle(self) -> None:
         """Carry out what the machines decided in this step."""
@@ -291,9 +284,6 @@ class Conversation:
             channel.kill()
         os._exit(self._code or EXIT_FINE)
 
-    def _signals(self) -> "_Signals":
-        return _Signals(self._loop, lambda: self._end(EXIT_FINE))
-
     def _task(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         return self._tasks.create_task(work, name=name)
 
@@ -309,28 +299,3 @@ class Conversation:
             data = frame if isinstance(frame, bytes) else frame.head + b"..." + frame.tail
             losses = self._losses.pop((face, place), []) if direction == ">" else []
             self._tap.record(face, direction, data, losses)
-
-
-class _Signals:
-    """While it is entered, the signals that ask a process to end are an end of the conversation."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
-        self._loop = loop
-        self._end = end
-        names = ("SIGINT", "SIGTERM", "SIGBREAK") if sys.platform == "win32" else ("SIGINT", "SIGTERM", "SIGHUP")
-        self._numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-
-    def __enter__(self) -> None:
-        for number in self._numbers:
-            try:
-                self._loop.add_signal_handler(number, self._end)
-            except (NotImplementedError, RuntimeError):
-                signal.signal(number, self._from_thread)
-
-    def _from_thread(self, number: int, frame: object) -> None:
-        self._loop.call_soon_threadsafe(self._end)
-
-    def __exit__(self, *_: object) -> None:
-        for number in self._numbers:
-            with suppress(NotImplementedError, RuntimeError):
-                self._loop.remove_signal_handler(number)

@@ -75,6 +75,10 @@ class Annotations:
         self.edition += 1
         self._marks.clear()
 
+    def known(self, tool: Raw | None) -> set[str]:
+        """The headers that a tool's arguments may have."""
+        return {mark.header for mark in self._marks.get(text_of(tool) or "", ())}
+
     def headers(self, tool: Raw | None, arguments: Raw | None) -> dict[str, str]:
         """The headers of one tools/call.
 

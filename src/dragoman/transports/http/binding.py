@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import UNSET, Raw
 
+from dragoman.exchange.meta import PROTOCOL_VERSION
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Opened
 from dragoman.wire.members import Members, object_in, text_of
@@ -22,7 +23,6 @@ JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 ACCEPT = f"{JSON}, {EVENT_STREAM}"
 
-PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")

@@ -1,0 +1,323 @@
+"""What one listener on HTTP serves: sessions of clients with a handshake, and every client without one, side by side.
+
+* How a client opens tells its era (revisions 4.3): `initialize` begins a session; a request whose `_meta` names a
+  revision, or that comes under a header of a stateless one, stands alone.
+* A session belongs to who opened it: to anyone else its id is as unknown as one that never was.
+* Time is looked at in a pulse while anything waits: no request has a timer of its own (decisions L9).
+"""
+
+import asyncio
+import secrets
+from collections import OrderedDict, deque
+
+from msgspec import UNSET
+
+from dragoman.exchange.meta import PROTOCOL_VERSION
+from dragoman.exchange.notes import Level
+from dragoman.faults import Cause, Fault
+from dragoman.fronts.flaws import fault_of
+from dragoman.revisions import HANDSHAKE, Era, named
+from dragoman.runtime.session import Session
+from dragoman.runtime.shared import Shared
+from dragoman.runtime.stateless import Stateless
+from dragoman.transports.http.annotations import Annotations
+from dragoman.transports.http.server.exchange import Exchange
+from dragoman.transports.http.server.head import Head, Reply, refusal
+from dragoman.transports.http.server.mirror import mismatch
+from dragoman.transports.http.server.stream import Stream
+from dragoman.wire import frame as wire
+from dragoman.wire.frame import Batch, Broken, Frame, Parsed, is_id
+from dragoman.wire.members import object_in
+
+MARK = PROTOCOL_VERSION.encode()
+ACCEPTED = Reply(202)
+
+
+class Endpoint:
+    """The service behind the ASGI application. Everything here is synchronous but for the end."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._bounds = shared.limits.reception
+        self.sessions: OrderedDict[str, Session] = OrderedDict()  # the longest silent first
+        self._stateless = Stateless(shared, self._rouse)
+        self._annotations = Annotations()
+        self._stateless.front.listed = self._annotations.learn
+        self._owners: dict[int, Session | Stateless] = {}
+        self._lanes = 0
+        self._young: deque[Exchange] = deque()
+        self._awake: dict[int, Session | Stateless] = {}
+        self._pulse: asyncio.TimerHandle | None = None
+        self._is_over = False
+
+    # ------------------------------------------------------------------ what comes by HTTP
+
+    def post(self, head: Head, body: bytes) -> Exchange | Reply:
+        """A message. What it asks for comes on the exchange; everything else is answered at once."""
+        now = asyncio.get_running_loop().time()
+        if self._is_over:
+            return refusal(503, Fault(Cause.SHUTTING_DOWN))
+        if b"\n" in body or b"\r" in body:
+            body = body.translate(_SPACES)  # between tokens only, as a string cannot hold them: a line is a line
+        if head.post_to is not None:
+            return self._post_to(head, head.post_to, body, now)
+        frame = wire.parse(body, self._shared.limits.depth)
+        if isinstance(frame, Frame) and frame.method == "initialize":
+            return self._initialize(head, body, frame, now)
+        if self._is_modern(head, body, frame):
+            return self._alone(head, body, frame, now)
+        session = self._session(head)
+        if session is not None:
+            return self._in_session(session, head, body, frame, now)
+        if head.session is not None:
+            return _unknown_session(frame)
+        return self._homeless(frame)
+
+    def listen(self, head: Head) -> Stream | Reply:
+        """A GET: a session's standalone stream, or the stream that is taken up again."""
+        session = self._session(head)
+        if session is None:
+            return Reply(404) if head.session is not None else Reply(405, headers=((b"allow", b"POST"),))
+        if not self._knows_version(head):
+            return _unknown_version()
+        session.seen = asyncio.get_running_loop().time()
+        self.sessions.move_to_end(session.id)
+        if head.last_event is not None:
+            stream = session.resumed(head.last_event)
+            if stream is not None:
+                return stream
+        return session.standalone
+
+    def open_sse(self, head: Head) -> Session | Reply:
+        """The connection of a client of HTTP+SSE, which is a session as long as it lasts."""
+        if self._is_over:
+            return Reply(503)
+        return self._new_session(head, asyncio.get_running_loop().time(), is_sse=True)
+
+    def close_sse(self, id: str) -> None:
+        session = self.sessions.get(id)
+        if session is not None:
+            self._end(session)
+
+    def leave(self, head: Head) -> Reply:
+        """A DELETE: the client needs its session no longer."""
+        session = self._session(head)
+        if session is None:
+            return Reply(404 if head.session is not None else 405)
+        self._end(session)
+        return Reply(204)
+
+    def hung_up(self, exchange: Exchange) -> None:
+        """The client closed the connection of an exchange before its end."""
+        now = asyncio.get_running_loop().time()
+        owner = self._owners.pop(exchange.lane, None)
+        if isinstance(owner, Stateless):
+            owner.lane_closed(exchange.lane, now)
+        elif owner is not None:
+            owner.hung_up(exchange.lane, exchange.stream, now)
+
+    def finished(self, exchange: Exchange) -> None:
+        """All of an exchange was written."""
+        self._owners.pop(exchange.lane, None)
+
+    # ------------------------------------------------------------------ eras
+
+    def _is_modern(self, head: Head, body: bytes, frame: Parsed) -> bool:
+        version = named(head.version)
+        if version is not None and version.era is Era.MODERN:
+            return True
+        if MARK not in body or not isinstance(frame, Frame) or frame.params is UNSET:
+            return False
+        return PROTOCOL_VERSION in (object_in((object_in(frame.params) or {}).get("_meta")) or {})
+
+    def _alone(self, head: Head, body: bytes, frame: Parsed, now: float) -> Exchange | Reply:
+        if isinstance(frame, Frame) and frame.method is not UNSET and frame.id is not UNSET:
+            why = mismatch(head.headers, frame, self._annotations)
+            if why is not None:
+                id = bytes(frame.id)
+                return refusal(400, Fault(Cause.HEADER_MISMATCH, why), id if is_id(id) else None)
+        exchange = self._exchange(self._stateless, head, frame, now)
+        self._stateless.receive(exchange, body, frame, head.principal, now)
+        return self._outcome(exchange)
+
+    def _initialize(self, head: Head, body: bytes, frame: Frame, now: float) -> Exchange | Reply:
+        session = self._session(head)
+        if session is None and head.session is not None:
+            return _unknown_session(frame)
+        if session is None:
+            session = self._new_session(head, now)
+            if isinstance(session, Reply):
+                return session
+        return self._in_session(session, head, body, frame, now)
+
+    def _in_session(self, session: Session, head: Head, body: bytes, frame: Parsed, now: float) -> Exchange | Reply:
+        if not (isinstance(frame, Frame) and frame.method == "initialize") and not self._knows_version(head):
+            return _unknown_version()
+        exchange = self._exchange(session, head, frame, now)
+        if not session.is_open:
+            exchange.session = session.id
+        self.sessions.move_to_end(session.id)
+        session.receive(exchange, body, frame, now)
+        return self._outcome(exchange)
+
+    def _post_to(self, head: Head, id: str, body: bytes, now: float) -> Reply:
+        session = self.sessions.get(id)
+        if session is None or not session.is_sse or session.principal != head.principal:
+            return Reply(404)
+        frame = wire.parse(body, self._shared.limits.depth)
+        if isinstance(frame, Broken):
+            return refusal(400, fault_of(frame, self._shared.limits))
+        session.receive_posted(body, now)
+        return ACCEPTED
+
+    def _homeless(self, frame: Parsed) -> Reply:
+        if isinstance(frame, Broken):
+            return refusal(400, fault_of(frame, self._shared.limits), None if frame.answers else frame.id)
+        id = bytes(frame.id) if isinstance(frame, Frame) and frame.id is not UNSET else None
+        if isinstance(frame, Batch) or (id is not None and not is_id(id)):
+            return refusal(400, Fault(Cause.INVALID_REQUEST_SHAPE))
+        return refusal(400, Fault(Cause.NOT_INITIALIZED, "the header Mcp-Session-Id is missing"), id)
+
+    # ------------------------------------------------------------------ exchanges
+
+    def _exchange(self, owner: Session | Stateless, head: Head, frame: Parsed, now: float) -> Exchange:
+        self._lanes += 1
+        wants, is_batch = _wants(frame)
+        opens = owner.open_stream if head.accepts_events else None
+        exchange = Exchange(self._lanes, wants, now, opens, is_batch)
+        if wants:
+            self._owners[exchange.lane] = owner
+            self._young.append(exchange)
+        return exchange
+
+    def _outcome(self, exchange: Exchange) -> Exchange | Reply:
+        if exchange.has_requests:
+            return exchange
+        if exchange.answers:
+            return Reply(400, exchange.answers[0])
+        return ACCEPTED
+
+    # ------------------------------------------------------------------ sessions
+
+    def _session(self, head: Head) -> Session | None:
+        if head.session is None:
+            return None
+        session = self.sessions.get(head.session)
+        return session if session is not None and session.principal == head.principal and not session.is_sse else None
+
+    def _new_session(self, head: Head, now: float, is_sse: bool = False) -> Session | Reply:
+        if len(self.sessions) >= self._bounds.sessions and not self._evict():
+            return Reply(503, headers=((b"retry-after", b"10"),))
+        session = Session(secrets.token_urlsafe(24), head.principal, self._shared, self._rouse, now, is_sse)
+        self.sessions[session.id] = session
+        return session
+
+    def _evict(self) -> bool:
+        """Make room: the client that was silent longest and waits for nothing has to begin again."""
+        for session in self.sessions.values():
+            if not session.is_busy and not session.standalone.is_read:
+                self._shared.log.note(
+                    Level.WARN, "listen", "the limit of sessions is reached; the oldest idle one ends"
+                )
+                self._end(session)
+                return True
+        return False
+
+    def _end(self, session: Session) -> None:
+        self.sessions.pop(session.id, None)
+        session.end(asyncio.get_running_loop().time())
+        self._awake.pop(id(session), None)
+
+    def _knows_version(self, head: Head) -> bool:
+        """Whether the header names a revision with a handshake, if any (B119)."""
+        if head.version is None:
+            return True
+        revision = named(head.version.strip())
+        return revision is not None and revision.era is Era.LEGACY
+
+    # ------------------------------------------------------------------ time
+
+    def _rouse(self, party: Session | Stateless) -> None:
+        """Something of this party may be due some day."""
+        self._awake[id(party)] = party
+        if self._pulse is None and not self._is_over:
+            self._pulse = asyncio.get_running_loop().call_later(self._bounds.pulse, self._beat)
+
+    def _beat(self) -> None:
+        self._pulse = None
+        self.tick(asyncio.get_running_loop().time())
+        if (self._awake or self._young or self.sessions) and not self._is_over:
+            self._pulse = asyncio.get_running_loop().call_later(self._bounds.pulse, self._beat)
+
+    def tick(self, now: float) -> None:
+        """Do what is due."""
+        young = self._young
+        while young and (young[0].is_over or now - young[0].began >= self._bounds.stream_after):
+            exchange = young.popleft()
+            if not exchange.is_over:
+                exchange.grow_old()
+        for key, party in list(self._awake.items()):
+            wake = party.wake
+            if isinstance(party, Session) and party.was_refused:
+                self._end(party)
+            elif wake <= now:
+                party.tick(now)
+            elif wake == float("inf"):
+                self._awake.pop(key, None)
+        while self.sessions:
+            session = next(iter(self.sessions.values()))
+            if now - session.seen < self._bounds.session_idle:
+                break
+            if session.is_busy or session.is_sse:
+                session.seen = now  # it waits for an answer, or for its own connection to end
+                self.sessions.move_to_end(session.id)
+            else:
+                self._end(session)
+
+    # ------------------------------------------------------------------ the end
+
+    async def aclose(self, grace: float) -> None:
+        """Take nothing new, give what is in flight `grace` seconds, answer the rest with an error, end the server."""
+        self._is_over = True
+        parties: list[Session | Stateless] = [*self.sessions.values(), self._stateless]
+        self._stateless.front.end_streams()
+        try:
+            async with asyncio.timeout(grace):
+                while any(len(party.mediator.inflight) for party in parties):
+                    await asyncio.sleep(self._bounds.pulse / 5)
+                    self.tick(asyncio.get_running_loop().time())
+        except TimeoutError:
+            pass
+        for party in parties:
+            party.mediator.gone(Fault(Cause.SHUTTING_DOWN), asyncio.get_running_loop().time())
+            party.settle()
+        for session in list(self.sessions.values()):
+            self._end(session)
+        if self._pulse is not None:
+            self._pulse.cancel()
+        await self._shared.trunk.aclose()
+
+
+_SPACES = bytes.maketrans(b"\n\r", b"  ")
+
+
+def _wants(frame: Parsed) -> tuple[int, bool]:
+    """How many answers a message gets, and whether they are an array."""
+    if isinstance(frame, Batch):
+        return max(1, sum(_is_answered(wire.parse(bytes(entry))) for entry in frame.entries)), bool(frame.entries)
+    return int(isinstance(frame, Frame) and frame.method is not UNSET and frame.id is not UNSET), False
+
+
+def _is_answered(frame: Parsed) -> bool:
+    return not isinstance(frame, Frame) or (frame.method is not UNSET and frame.id is not UNSET)
+
+
+def _unknown_session(frame: Parsed) -> Reply:
+    id = bytes(frame.id) if isinstance(frame, Frame) and frame.id is not UNSET else None
+    why = Fault(Cause.NOT_INITIALIZED, "this session is not known, or has ended")
+    return refusal(404, why, id if id is not None and is_id(id) else None)
+
+
+def _unknown_version() -> Reply:
+    supported = ", ".join(revision.name for revision in HANDSHAKE)
+    return refusal(400, Fault(Cause.INVALID_REQUEST_SHAPE, f"MCP-Protocol-Version is none of {supported}"))

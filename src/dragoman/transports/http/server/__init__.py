@@ -1,0 +1,1 @@
+"""Streamable HTTP and HTTP+SSE towards clients: an ASGI application and what it is made of."""

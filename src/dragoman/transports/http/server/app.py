@@ -1,0 +1,350 @@
+"""The endpoint as an ASGI application: requests in, responses and streams of events out (decisions L3).
+
+* Nothing is looked at before the request is admitted: its Host, its Origin, who it is from (THTTP-02).
+* A response begins when it is known what it is. While a stream is open, the closing of its connection is noticed at
+  once; for one JSON object, as soon as the answer takes long.
+* The service behind it is synchronous and knows nothing of ASGI.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from typing import Any, Protocol
+from urllib.parse import parse_qs
+
+from dragoman.faults import Cause, Fault
+from dragoman.limits import Reception
+from dragoman.transports.http.server.admission import Admission
+from dragoman.transports.http.server.authentication import Challenge, Gate
+from dragoman.transports.http.server.exchange import Exchange, Form
+from dragoman.transports.http.server.head import JSON, Head, Reply, refusal
+from dragoman.transports.http.server.stream import Reader, Stream
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Headers = tuple[tuple[bytes, bytes], ...]
+
+EVENTS: Headers = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+)
+ALLOWED: Headers = ((b"allow", b"GET, POST, DELETE, OPTIONS"),)
+SESSION_KEY = "session_id"
+
+
+class SseSession(Protocol):
+    """A connection of HTTP+SSE."""
+
+    id: str
+    standalone: Stream
+
+
+class Service(Protocol):
+    """What is behind the application. Everything is answered at once, or on what is given back."""
+
+    def post(self, head: Head, body: bytes) -> Exchange | Reply: ...
+
+    def listen(self, head: Head) -> Stream | Reply: ...
+
+    def leave(self, head: Head) -> Reply: ...
+
+    def open_sse(self, head: Head) -> SseSession | Reply: ...
+
+    def close_sse(self, id: str) -> None: ...
+
+    def hung_up(self, exchange: Exchange) -> None: ...
+
+    def finished(self, exchange: Exchange) -> None: ...
+
+
+class TooLarge(Exception):
+    """The body is above the limit."""
+
+
+class HungUp(Exception):
+    """The client closed the connection while it sent its request."""
+
+
+class App:
+    """`path` is where the endpoint is, below the place where the application is mounted.
+
+    `service` is asked for when the first request comes, so that the application can be made outside of a loop.
+    """
+
+    def __init__(
+        self,
+        service: Callable[[], Service],
+        path: str,
+        admission: Admission,
+        gate: Gate,
+        bounds: Reception,
+        note: Callable[[str], None],
+        close: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._make = service
+        self._made: Service | None = None
+        self._path = path.rstrip("/")
+        self._admission = admission
+        self._gate = gate
+        self._bounds = bounds
+        self._note = note
+        self._close = close
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            with suppress(HungUp):
+                await self._http(scope, receive, send)
+        else:
+            raise NotImplementedError(f"{scope['type']} is not served here")
+
+    @property
+    def service(self) -> Service:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    async def aclose(self) -> None:
+        """End everything behind the application; for a host that does not speak the lifespan protocol to it."""
+        if self._close is not None:
+            await self._close()
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.aclose()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    # ------------------------------------------------------------------ requests
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = _headers(scope)
+        origin = headers.get("origin")
+        if not self._admission.admits_host(headers.get("host")):
+            text = f"the Host {ascii(headers.get('host', ''))[:100]} is not allowed; --allow-host names further ones"
+            self._note(text)
+            await _write(send, Reply(403))
+            return
+        if not self._admission.admits_origin(origin):
+            self._note(f"the Origin {ascii(origin)[:100]} is not allowed; --allow-origin names further ones")
+            await _write(send, Reply(403))
+            return
+        cors = self._admission.cors(origin, headers.get("access-control-request-headers", "").encode("latin-1"))
+        path = _path(scope)
+        if self._gate.describes(path):
+            await _write(send, self._gate.description(), cors)
+            return
+        if path.rstrip("/") != self._path:
+            await _write(send, Reply(404), cors)
+            return
+        method = scope["method"]
+        if method == "OPTIONS":
+            await _write(send, Reply(204, headers=ALLOWED), cors)
+            return
+        principal = await self._gate.admit(headers.get("authorization"))
+        if isinstance(principal, Challenge):
+            await _write(send, principal.reply(), cors)
+            return
+        if method == "POST":
+            await self._post(scope, headers, principal, receive, send, cors)
+        elif method == "GET":
+            await self._get(scope, Head(headers, True, principal), receive, send, cors)
+        elif method == "DELETE":
+            await _write(send, self.service.leave(Head(headers, True, principal)), cors)
+        else:
+            await _write(send, Reply(405, headers=ALLOWED), cors)
+
+    async def _post(
+        self, scope: Scope, headers: dict[str, str], principal: str | None, receive: Receive, send: Send, cors: Headers
+    ) -> None:
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            await _write(send, Reply(415), cors)
+            return
+        accept = headers.get("accept", "*/*").lower()
+        if not _accepts(accept, "application/json") and not _accepts(accept, "text/event-stream"):
+            await _write(send, Reply(406), cors)
+            return
+        try:
+            body = await self._body(headers, receive)
+        except TooLarge:
+            why = Fault(Cause.LINE_TOO_LONG, f"limit: {self._bounds.body} bytes")
+            await _write(send, refusal(413, why), (*cors, (b"connection", b"close")))
+            return
+        except TimeoutError:
+            await _write(send, Reply(408, headers=((b"connection", b"close"),)), cors)
+            return
+        head = Head(headers, _accepts(accept, "text/event-stream"), principal, _session_in(scope))
+        outcome = self.service.post(head, body)
+        if isinstance(outcome, Reply):
+            await _write(send, outcome, cors)
+            return
+        await self._answer(outcome, receive, send, cors)
+
+    async def _answer(self, exchange: Exchange, receive: Receive, send: Send, cors: Headers) -> None:
+        form = await exchange.form()
+        if form is Form.STREAM:
+            assert exchange.stream is not None
+            if await self._pour(exchange.stream, receive, send, (*cors, *_session(exchange))):
+                self.service.finished(exchange)
+            else:
+                self.service.hung_up(exchange)
+            return
+        if form is Form.SLOW and not await self._outwaited(exchange, receive):
+            self.service.hung_up(exchange)
+            return
+        self.service.finished(exchange)
+        await _write(send, Reply(exchange.status, exchange.body(), _session(exchange)), cors)
+
+    async def _outwaited(self, exchange: Exchange, receive: Receive) -> bool:
+        """Wait for an answer that takes long, and that the client wants as one object; `False` when it goes away."""
+        gone = asyncio.ensure_future(_gone(receive))
+        answered = asyncio.ensure_future(exchange.over())
+        try:
+            await asyncio.wait((gone, answered), return_when=asyncio.FIRST_COMPLETED)
+            return answered.done()
+        finally:
+            gone.cancel()
+            answered.cancel()
+
+    async def _get(self, scope: Scope, head: Head, receive: Receive, send: Send, cors: Headers) -> None:
+        if not _accepts(head.headers.get("accept", "*/*").lower(), "text/event-stream"):
+            await _write(send, Reply(406), cors)
+            return
+        if head.session is None and head.version is None:
+            await self._sse(scope, head, receive, send, cors)
+            return
+        outcome = self.service.listen(head)
+        if isinstance(outcome, Reply):
+            await _write(send, outcome, cors)
+        else:
+            await self._pour(outcome, receive, send, cors)
+
+    async def _sse(self, scope: Scope, head: Head, receive: Receive, send: Send, cors: Headers) -> None:
+        """A client of 2024-11-05: the first event tells where to post (revisions 5.2)."""
+        session = self.service.open_sse(head)
+        if isinstance(session, Reply):
+            await _write(send, session, cors)
+            return
+        place = f"{scope.get('root_path', '').rstrip('/')}{self._path}?{SESSION_KEY}={session.id}"
+        first = b"event: endpoint\ndata: %b\n\n" % place.encode()
+        try:
+            await self._pour(session.standalone, receive, send, cors, first)
+        finally:
+            self.service.close_sse(session.id)
+
+    # ------------------------------------------------------------------ streams
+
+    async def _pour(self, stream: Stream, receive: Receive, send: Send, headers: Headers, first: bytes = b"") -> bool:
+        """Write a stream out as it comes; whether all of it was written."""
+        reader = stream.read()
+        watch = asyncio.ensure_future(_watch(receive, reader))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": [*EVENTS, *headers]})
+            if first:
+                await send(_chunk(first))
+            while (data := await reader.next(self._bounds.comment_after)) is not None:
+                async with asyncio.timeout(self._bounds.stall):
+                    await send(_chunk(data))
+            if not reader.is_gone:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+            return stream.finished and not reader.ends
+        except (OSError, TimeoutError):
+            return False
+        finally:
+            reader.close()
+            watch.cancel()
+
+    async def _body(self, headers: dict[str, str], receive: Receive) -> bytes:
+        """The whole body of a POST.
+
+        Raises:
+            TooLarge: it is, or says that it will be, above the limit.
+            HungUp: the client went away.
+            TimeoutError: it did not come in time.
+        """
+        length = headers.get("content-length")
+        if length is not None and length.isdigit() and int(length) > self._bounds.body:
+            raise TooLarge
+        message = await receive()
+        body = message.get("body", b"")
+        if not message.get("more_body", False) and message["type"] == "http.request":
+            if len(body) > self._bounds.body:
+                raise TooLarge
+            return body
+        chunks, size = [body], len(body)
+        async with asyncio.timeout(self._bounds.body_time):
+            while True:
+                if message["type"] == "http.disconnect":
+                    raise HungUp
+                if size > self._bounds.body:
+                    raise TooLarge
+                if not message.get("more_body", False):
+                    return b"".join(chunks)
+                message = await receive()
+                chunks.append(message.get("body", b""))
+                size += len(chunks[-1])
+
+
+async def _watch(receive: Receive, reader: Reader) -> None:
+    await _gone(receive)
+    reader.hang_up()
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the client closes the connection."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _write(send: Send, reply: Reply, more: Headers = ()) -> None:
+    headers = [*reply.headers, *more]
+    if reply.body:
+        headers.append((b"content-type", JSON))
+    if reply.status != 204:
+        headers.append((b"content-length", b"%d" % len(reply.body)))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})
+
+
+def _chunk(data: bytes) -> Message:
+    return {"type": "http.response.body", "body": data, "more_body": True}
+
+
+def _session(exchange: Exchange) -> Headers:
+    return ((b"mcp-session-id", exchange.session.encode()),) if exchange.session is not None else ()
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The headers by name; of one that stands twice, the values are joined as HTTP does it."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
+
+
+def _path(scope: Scope) -> str:
+    """The path below the place where the application is mounted."""
+    path, root = scope["path"], scope.get("root_path", "")
+    return path.removeprefix(root) if root and path.startswith(root) else path
+
+
+def _session_in(scope: Scope) -> str | None:
+    query = scope.get("query_string", b"")
+    if not query:
+        return None
+    values = parse_qs(query.decode("latin-1")).get(SESSION_KEY)
+    return values[0] if values else None
+
+
+def _accepts(accept: str, kind: str) -> bool:
+    return "*/*" in accept or kind in accept or f"{kind.partition('/')[0]}/*" in accept

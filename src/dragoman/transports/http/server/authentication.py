@@ -1,0 +1,65 @@
+"""Who a request is from: the bearer token that it carries, checked by whoever issued it."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Protocol
+
+from dragoman.transports.http.server.head import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """Why a request is not let in. `header` is the value of WWW-Authenticate."""
+
+    status: int
+    header: str
+
+    def reply(self) -> Reply:
+        return Reply(self.status, headers=((b"www-authenticate", self.header.encode("latin-1")),))
+
+
+class Gate(Protocol):
+    """Lets requests in. A principal is a name that two callers never share."""
+
+    async def admit(self, authorization: str | None) -> str | Challenge | None: ...
+
+    def describes(self, path: str) -> bool:
+        """Whether that path is where the gate tells how to get a token."""
+        ...
+
+    def description(self) -> Reply: ...
+
+
+class Open:
+    """Lets everyone in, and knows nobody."""
+
+    async def admit(self, authorization: str | None) -> str | Challenge | None:
+        return None
+
+    def describes(self, path: str) -> bool:
+        return False
+
+    def description(self) -> Reply:
+        return Reply(404)
+
+
+class Token:
+    """Lets in who knows one token. It is compared by its digest, in a time that tells nothing of it."""
+
+    def __init__(self, token: str) -> None:
+        self._digest = hashlib.sha256(token.encode()).digest()
+
+    async def admit(self, authorization: str | None) -> str | Challenge | None:
+        scheme, _, token = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            return Challenge(401, "Bearer")
+        if not hmac.compare_digest(hashlib.sha256(token.strip().encode()).digest(), self._digest):
+            return Challenge(401, 'Bearer error="invalid_token"')
+        return "token"
+
+    def describes(self, path: str) -> bool:
+        return False
+
+    def description(self) -> Reply:
+        return Reply(404)

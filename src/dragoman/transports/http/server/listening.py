@@ -1,0 +1,226 @@
+"""The endpoint on a socket: uvicorn's protocol for HTTP, with the bounds that it leaves to others (THTTP-05).
+
+A head has to come in time and in size, a connection without a request ends, a client that takes nothing is let go, and
+there are only so many connections. An `https` target has a certificate; with a client CA, only clients that it vouches
+for get in.
+"""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from uvicorn import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from dragoman.limits import Reception
+from dragoman.transports.http.address import AUTHORITY, PORTS, Refused
+
+_TARGET = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<path>/[!-~]*)?", re.IGNORECASE)
+BUSY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to listen. `host` is without brackets; the files are those of an `https` place."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    certificate: str | None = None
+    key: str | None = None
+    client_ca: str | None = None
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}{self.path}"
+
+
+def place(text: str, certificate: str | None = None, key: str | None = None, client_ca: str | None = None) -> Place:
+    """The place that a value of --listen spells.
+
+    Raises:
+        Refused: it is none, or its certificate is missing or unwanted.
+    """
+    parts = _TARGET.fullmatch(text)
+    authority = AUTHORITY.fullmatch(parts["authority"]) if parts is not None else None
+    if parts is None or authority is None or "?" in (parts["path"] or "") or "#" in (parts["path"] or ""):
+        raise Refused("a place to listen on is http://HOST:PORT/PATH or https://HOST:PORT/PATH")
+    scheme = parts["scheme"].lower()
+    port = int(authority["port"]) if authority["port"] is not None else PORTS[scheme]
+    if port > 65535:
+        raise Refused("the port to listen on cannot be used")
+    if scheme == "https" and (certificate is None or key is None):
+        raise Refused("https needs --tls-cert and --tls-key")
+    if scheme == "http" and (certificate or key or client_ca):
+        raise Refused("--tls-cert, --tls-key and --tls-client-ca are for a place with https")
+    host = authority["host"].lower().strip("[]")
+    return Place(scheme, host, port, parts["path"] or "/mcp", certificate, key, client_ca)
+
+
+def server_trust(where: Place) -> ssl.SSLContext | None:
+    """What an `https` place shows and asks for (THTTP-06).
+
+    Raises:
+        OSError: a file cannot be read, or holds nothing of use.
+    """
+    if where.scheme != "https" or where.certificate is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(where.certificate, where.key)
+    if where.client_ca is not None:
+        context.load_verify_locations(where.client_ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+class Listening:
+    """One listening place and all its connections. `app` is an ASGI application."""
+
+    def __init__(self, where: Place, app: Callable[..., Any], bounds: Reception) -> None:
+        self._where = where
+        self._bounds = bounds
+        self._state = ServerState()
+        self._config = Config(
+            app,
+            http=Guarded,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=int(bounds.idle),
+        )
+        self._config.load()
+        self._server: asyncio.Server | None = None
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on, which may have been left to the system."""
+        assert self._server is not None
+        return self._server.sockets[0].getsockname()[1]
+
+    async def start(self) -> None:
+        """
+        Raises:
+            OSError: the address cannot be had, or a file of the certificate not be used.
+        """
+        trust = server_trust(self._where)
+        host: str | list[str] = ["127.0.0.1", "::1"] if self._where.host == "localhost" else self._where.host
+        loop = asyncio.get_running_loop()
+
+        def connection() -> Guarded:
+            return Guarded(self._config, self._state, {}, loop).bounded(self._bounds)
+
+        try:
+            self._server = await loop.create_server(connection, host, self._where.port, ssl=trust, backlog=1024)
+        except OSError:
+            if not isinstance(host, list):
+                raise
+            self._server = await loop.create_server(connection, host[0], self._where.port, ssl=trust, backlog=1024)
+
+    def stop(self) -> None:
+        """Take no new connection."""
+        if self._server is not None:
+            self._server.close()
+
+    async def aclose(self, grace: float) -> None:
+        """End all connections, each after the response that it is in, in `grace` seconds at the most."""
+        self.stop()
+        for connection in list(self._state.connections):
+            connection.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while self._state.connections:  # noqa: ASYNC110 - uvicorn keeps a set and tells nobody
+                    await asyncio.sleep(0.02)
+        for connection in list(self._state.connections):
+            connection.transport.abort()
+
+
+class Guarded(HttpToolsProtocol):
+    """A connection that cannot be held open for nothing."""
+
+    _bounds: Reception
+    _timer: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
+    _in_head = True
+    _head = 0
+
+    def bounded(self, bounds: Reception) -> "Guarded":
+        self._bounds = bounds
+        return self
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self._bounds.connections:
+            self._end(BUSY)
+        else:
+            self._timer = self.loop.call_later(self._bounds.head_time, self._late)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timers()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._in_head:
+            return
+        self._head += len(data)
+        if self._head > self._bounds.head:
+            self._end(HEAD_TOO_LARGE)
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self._bounds.head_time, self._late)
+
+    def on_message_begin(self) -> None:
+        self._in_head, self._head = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head, self._head = False, 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        super().on_headers_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._stalled is None:
+            self._stalled = self.loop.call_later(self._bounds.stall, self._stall)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
+    def _late(self) -> None:
+        self._timer = None
+        self._end(TOO_SLOW)
+
+    def _stall(self) -> None:
+        """Nothing of what waits could be sent for a long time."""
+        self._stalled = None
+        self.transport.abort()
+
+    def _end(self, response: bytes) -> None:
+        self._stop_timers()
+        if not self.transport.is_closing():
+            self.transport.write(response)
+            self.transport.close()
+
+    def _stop_timers(self) -> None:
+        for timer in (self._timer, self._stalled):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._stalled = None
