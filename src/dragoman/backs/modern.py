@@ -8,9 +8,12 @@
 * What a modern server must not send (requests, batches, notifications of no request) is dropped with a note.
 """
 
+from dataclasses import replace
+
 import msgspec
 from msgspec import UNSET, Raw
 
+from dragoman.backs.reading import Noise, error_of, unreadable
 from dragoman.backs.stamp import SERVER_INFO, stamp
 from dragoman.backs.watch import EVENTS, Watch
 from dragoman.exchange.caller import LEVELS, Caller
@@ -21,7 +24,7 @@ from dragoman.faults import INVALID_PARAMS, UNSUPPORTED_VERSION, Cause, Fault
 from dragoman.limits import Limits
 from dragoman.revisions import LATEST, Era, Revision, named
 from dragoman.wire import frame as wire
-from dragoman.wire.frame import Batch, Broken, Flaw, Opened
+from dragoman.wire.frame import Batch, Broken, Opened
 from dragoman.wire.lines import Overlong
 from dragoman.wire.members import (
     EMPTY,
@@ -40,12 +43,6 @@ MAY_ASK = frozenset({"tools/call", "prompts/get", "resources/read"})
 COMPLETE = b'"complete"'
 
 
-class _Error(msgspec.Struct, gc=False):
-    code: int
-    message: str
-
-
-_error = msgspec.json.Decoder(_Error).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -85,13 +82,13 @@ class Modern:
         self._leads: dict[str, bytes] = {}  # by method: what stands between the id and what is the call's own
         self._discover: bytes | None = None
         self._discover_due = 0.0
-        self._noise = 0
+        self._noise = Noise(notes)
 
     # ------------------------------------------------------------------ from the mediator
 
     def open(self, caller: Caller, now: float) -> None:
         self.speaks(caller)
-        self._noise = 0
+        self._noise.count = 0
         self._ask_discover(self.revision, now)
 
     def close(self) -> None:
@@ -103,9 +100,15 @@ class Modern:
         self.out.clear()
         self.watcher.forget()
 
+    def settled(self, now: float) -> None:
+        """A stateless server asks nobody before a call."""
+
     def speaks(self, caller: Caller) -> None:
         self._caller = caller
         self._sign(caller)
+
+    def roots_changed(self) -> None:
+        """A stateless server asks for roots whenever it wants them (S4-13)."""
 
     def call(self, call: Call, now: float) -> None:
         self._send(Round(call, self.next_id(), now), None)
@@ -147,12 +150,12 @@ class Modern:
             elif frame.id is UNSET:
                 self._notice(frame.method, frame.params if frame.params is not UNSET else {}, now)
             else:
-                self._note_noise(f"a request ({frame.method}), which no server of its revision may send")
+                self._noise.add(f"a request ({frame.method}), which no server of its revision may send")
         elif type(frame) is Broken:
             self._broken(frame, now)
         else:
             assert type(frame) is Batch
-            self._note_noise("an array, which its revision does not have")
+            self._noise.add("an array, which its revision does not have")
 
     def lane_lost(self, id: bytes, why: Fault, may_retry: bool, now: float) -> None:
         """A request of ours has no answer and gets none; the server may well live on."""
@@ -169,13 +172,12 @@ class Modern:
     def lost(self, why: Fault, now: float) -> None:
         """The server is gone; while it was being discovered, that is the outcome."""
         discovering = self._discover is not None
-        noise = self._noise
         self.close()
         if not discovering:
             self.middle.gone(why, now)
             return
-        if noise and why.detail is None:
-            why = Fault(why.cause, _noise_detail(noise))
+        if self._noise.count and why.detail is None:
+            why = Fault(why.cause, self._noise.detail())
         self.middle.not_ready(why, now)
 
     # ------------------------------------------------------------------ time
@@ -193,8 +195,8 @@ class Modern:
     def tick(self, now: float) -> None:
         if self._discover is not None and self._discover_due <= now:
             detail = f"no response in {self.limits.timeouts.discover:g} s"
-            if self._noise:
-                detail += "; " + _noise_detail(self._noise)
+            if self._noise.count:
+                detail += "; " + self._noise.detail()
             self._discover = None
             self.middle.not_ready(Fault(Cause.DISCOVER_FAILED, detail), now)
         due = [round_ for at, round_ in self._later if at <= now]
@@ -384,19 +386,13 @@ class Modern:
             self.notes.note(Level.ERR, "upstream", text)
 
     def _error_of(self, frame: Opened, round_: Round | None) -> Fault | ServerError:
-        if frame.error is UNSET:
-            return Fault(Cause.INVALID_RESPONSE, "the response has neither a result nor an error")
-        try:
-            code = _error(frame.error).code
-        except msgspec.DecodeError:
-            return Fault(Cause.INVALID_RESPONSE, "the error is not an error object")
-        lost = None
-        if code == INVALID_PARAMS and round_ is not None and round_.state is not None:
-            lost = round_.waited or 0.0
-            self.notes.note(
-                Level.WARN, "input", f"the server refused its own saved state after {lost:.1f} s of waiting for answers"
-            )
-        return ServerError(code, own(frame.error), lost)
+        why = error_of(frame)
+        if isinstance(why, Fault) or why.code != INVALID_PARAMS or round_ is None or round_.state is None:
+            return why
+        lost = round_.waited or 0.0
+        text = f"the server refused its own saved state after {lost:.1f} s of waiting for answers"
+        self.notes.note(Level.WARN, "input", text)
+        return replace(why, lost_state_after=lost)
 
     # ------------------------------------------------------------------ notifications and noise
 
@@ -409,7 +405,8 @@ class Modern:
                     self.middle.progress(round_.call, value, params.get("total"), params.get("message"), now)
         elif method == "notifications/message":
             level = text_of(params.get("level"))
-            if level in LEVELS and "data" in params:
+            asked = self._caller is not None and self._caller.level is not None  # else none may come (LOG-03)
+            if asked and level in LEVELS and "data" in params:
                 self.middle.logged(level, params, now)
         elif method in EVENTS:
             self.watcher.event(method, params, now)
@@ -419,20 +416,14 @@ class Modern:
     def _broken(self, broken: Broken, now: float) -> None:
         if broken.id is not None and broken.id == self._discover:
             self._discover = None
-            self.middle.not_ready(Fault(Cause.INVALID_RESPONSE, _flaw_detail(broken, self.limits)), now)
+            self.middle.not_ready(unreadable(broken, self.limits), now)
             return
         round_ = self._rounds.pop(broken.id, None) if broken.id is not None else None
         if round_ is not None:
-            self.middle.failed(round_.call, Fault(Cause.INVALID_RESPONSE, _flaw_detail(broken, self.limits)), now)
+            self.middle.failed(round_.call, unreadable(broken, self.limits), now)
             return
-        if not broken.ended:
-            return  # its end may name the request
-        shown = broken.excerpt[: self.limits.excerpt].decode("utf-8", "replace")
-        self._note_noise(f"a line that is {broken.flaw.value}: {shown!r}")
-
-    def _note_noise(self, what: str) -> None:
-        self._noise += 1
-        self.notes.note(Level.WARN, "upstream", f"the server wrote {what}; it was skipped")
+        if broken.ended:  # else its end may name the request
+            self._noise.add_line(broken, self.limits)
 
     def _note_exchange(self, round_: Round, outcome: str, now: float) -> None:
         if self.notes.debugs:
@@ -444,13 +435,3 @@ class Modern:
 def _rest(body: bytes) -> bytes:
     """The rest of an object whose first member has been written."""
     return b"}" if len(body) == 2 else b"," + body[1:]
-
-
-def _flaw_detail(broken: Broken, limits: Limits) -> str:
-    if broken.flaw is Flaw.TOO_LONG:
-        return f"the response is longer than the line limit of {limits.line} bytes"
-    return f"the response is {broken.flaw.value}"
-
-
-def _noise_detail(count: int) -> str:
-    return f"lines of the server that are no newline-delimited JSON-RPC: {count}; see the log"

@@ -2,6 +2,7 @@
 
 from dragoman.exchange.caller import Caller
 from dragoman.revisions import Revision
+from dragoman.revisions.capabilities import client_capabilities
 from dragoman.wire.members import encoded
 
 PREFIX = "io.modelcontextprotocol/"
@@ -18,7 +19,7 @@ def stamp(caller: Caller, revision: Revision) -> bytes:
     members: dict[str, object] = {PROTOCOL_VERSION: revision.name}
     if caller.info is not None:
         members[CLIENT_INFO] = caller.info
-    members[CLIENT_CAPABILITIES] = caller.capabilities
+    members[CLIENT_CAPABILITIES] = client_capabilities(caller.capabilities, caller.revision, revision)
     if caller.level is not None:
         members[LOG_LEVEL] = caller.level
     return encoded(members)[1:-1]

@@ -72,6 +72,9 @@ class Mediator:
         self.back.close()
         self.stop_wanted = True
 
+    def settled(self, now: float) -> None:
+        self.back.settled(now)
+
     def call(self, call: Call, now: float) -> None:
         params = self._up.apply(call.method, Part.PARAMS, call.params, self._policy, self.losses)
         if isinstance(params, Refusal):
@@ -104,6 +107,9 @@ class Mediator:
 
     def speaks(self, caller: Caller) -> None:
         self.back.speaks(caller)
+
+    def roots_changed(self) -> None:
+        self.back.roots_changed()
 
     def left(self, reason: Reason, now: float) -> None:
         for call in self.inflight:
@@ -212,6 +218,11 @@ class Mediator:
 
     def logged(self, level: str, params: Members, now: float) -> None:
         self.front.logged(level, params)
+
+    def elicitation_completed(self, params: Members) -> None:
+        """Only a client that can be sent to a page knows what this is (S3-04)."""
+        if self._caller is not None and self._caller.has("elicitation", "url"):
+            self.front.elicitation_completed(params)
 
     def gone(self, why: Fault, now: float) -> None:
         if self._caller is None:

@@ -17,7 +17,7 @@ from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Que
 from dragoman.exchange.notes import Level, Notes
 from dragoman.exchange.ports import FromClient
 from dragoman.faults import INVALID_PARAMS, Cause, Fault
-from dragoman.fronts.asking import Asking
+from dragoman.fronts.asking import COMPLETE, Asking
 from dragoman.fronts.handshake import Identity, initialize_result, read_initialize
 from dragoman.fronts.lifecycle import ON_REQUEST, Action, Kind, State
 from dragoman.fronts.lost_state import lost_state
@@ -280,7 +280,10 @@ class Legacy:
     def _notice(self, method: str, params: object, now: float) -> None:
         if method == "notifications/cancelled":
             self._cancel(params, now)
+        elif method == "notifications/roots/list_changed" and self.state is State.READY:
+            self.middle.roots_changed()
         elif method == "notifications/initialized" and self.state is State.READY:
+            self.middle.settled(now)
             subscriptions = self.subscriptions
             if subscriptions.opens_a_stream and not subscriptions.started:
                 subscriptions.started = True
@@ -427,10 +430,13 @@ class Legacy:
         self.out.append(wire.notice(CHANGED_NOTICE[what], encoded(params) if params else None))
 
     def logged(self, level: str, params: Members) -> None:
-        if self.level is None or LEVELS.index(level) < LEVELS.index(self.level):
+        if self.level is not None and LEVELS.index(level) < LEVELS.index(self.level):
             return
         kept = {name: params[name] for name in ("level", "logger", "data") if name in params}
         self.out.append(wire.notice("notifications/message", encoded(kept)))
+
+    def elicitation_completed(self, params: Members) -> None:
+        self.out.append(wire.notice(COMPLETE, encoded(params)))
 
     def server_gone(self, why: Fault, now: float) -> None:
         self.state = State.SERVER_GONE
