@@ -141,8 +141,8 @@ class Modern:
 
     # ------------------------------------------------------------------ from the server
 
-    def receive(self, data: bytes | Overlong, now: float) -> None:
-        """Take one line of the server."""
+    def receive(self, data: bytes | Overlong, now: float, of: bytes | None = None) -> None:
+        """Take one line of the server; in whose response it came (`of`) is nothing that it does not say itself."""
         frame = wire.parse_opened(data)
         if type(frame) is Opened:
             if frame.method is UNSET:

@@ -50,6 +50,13 @@ def error_of(frame: Opened) -> Fault | ServerError:
         return Fault(Cause.INVALID_RESPONSE, "the error is not an error object")
 
 
+def refused(broken: Broken) -> Fault:
+    """What a request of the server that cannot be read is answered with."""
+    if broken.flaw in (Flaw.NOT_JSON, Flaw.NOT_UTF8):
+        return Fault(Cause.PARSE_ERROR)
+    return Fault(Cause.LINE_TOO_LONG if broken.flaw is Flaw.TOO_LONG else Cause.INVALID_REQUEST_SHAPE)
+
+
 def unreadable(broken: Broken, limits: Limits) -> Fault:
     """What a response that cannot be read is for its request (SIZE-05)."""
     if broken.flaw is Flaw.TOO_LONG:

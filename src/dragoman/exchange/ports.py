@@ -126,7 +126,7 @@ class FromServer(Protocol):
         """The server asks on its own account. Answered by `Back.satisfied`, unless it is withdrawn first."""
         ...
 
-    def uninquired(self, inquiry: Inquiry) -> None:
+    def uninquired(self, inquiry: Inquiry, now: float) -> None:
         """The server needs no answer to this any more."""
         ...
 

@@ -24,6 +24,7 @@ class Trait(Enum):
     TYPED_STRUCTURE = "structuredContent must be an object"
     VERSION_HEADER = "the MCP-Protocol-Version header"
     COMPLETIONS = "the completions capability"
+    NEGOTIATED = "a client must ask only for what the server declared in the handshake"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,15 @@ ORDER: tuple[Revision, ...] = (
         "2025-06-18",
         2,
         Era.LEGACY,
-        frozenset({Trait.COMPLETIONS, Trait.ELICITATION, Trait.TYPED_STRUCTURE, Trait.VERSION_HEADER}),
+        frozenset(
+            {
+                Trait.COMPLETIONS,
+                Trait.ELICITATION,
+                Trait.NEGOTIATED,
+                Trait.TYPED_STRUCTURE,
+                Trait.VERSION_HEADER,
+            }
+        ),
     ),
     Revision(
         "2025-11-25",
@@ -58,6 +67,7 @@ ORDER: tuple[Revision, ...] = (
                 Trait.COMPLETIONS,
                 Trait.ELICITATION,
                 Trait.ELICITATION_MODES,
+                Trait.NEGOTIATED,
                 Trait.SAMPLING_TOOLS,
                 Trait.TYPED_STRUCTURE,
                 Trait.VERSION_HEADER,
