@@ -100,8 +100,8 @@ class Dialogue:
         self._at(at)
         for frame in frames:
             for each in cast("list[Any]", frame) if isinstance(frame, list) else [frame]:
-                if isinstance(each, dict) and "method" in each and "id" in each:
-                    self._server_asked.setdefault(json.dumps(each["id"]), cast("dict[str, Any]", each)["method"])
+                if isinstance(each, dict) and "method" in each:
+                    self._remember_asked(cast("dict[str, Any]", each))
             self._back.receive(self._line(frame), self.now, None if of is None else json.dumps(of).encode())
         return self._settle()
 
@@ -223,6 +223,13 @@ class Dialogue:
             key = json.dumps(request["id"])
             if not self.front.has_in_flight(key.encode()):
                 self._client_asked[key] = request["method"]
+
+    def _remember_asked(self, frame: dict[str, Any]) -> None:
+        """The same for what the server asks; one that it takes back gets no answer."""
+        if "id" in frame:
+            self._server_asked.setdefault(json.dumps(frame["id"]), frame["method"])
+        elif frame["method"] == "notifications/cancelled" and "params" in frame:
+            self._server_asked.pop(json.dumps(frame["params"]["requestId"]), None)
 
     @staticmethod
     def _line(frame: Any) -> bytes | Overlong:

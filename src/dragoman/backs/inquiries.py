@@ -64,6 +64,11 @@ class Inquiries:
             if inquiry.key in self._ids:
                 self._middle.inquired(inquiry, now)
 
+    def dismiss(self, why: Fault) -> None:
+        """The client is gone before it could be asked."""
+        for inquiry in self._kept or []:
+            self.answer(inquiry, why)
+
     def withdraw(self, id: bytes, now: float) -> None:
         """The server needs no answer any more; an id that does not wait means nothing."""
         inquiry, _ = self._waiting.pop(id_key(id), (None, b""))

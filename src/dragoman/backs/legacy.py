@@ -146,6 +146,7 @@ class Legacy:
 
     def unwatch(self, reason: Reason) -> None:
         self.wishes.stop()
+        self.inquiries.dismiss(Fault(Cause.CANCELED, reason.value))
 
     # ------------------------------------------------------------------ from the server
 
