@@ -150,6 +150,7 @@ class HandshakePeers(RuleBasedStateMachine):
         self.bridge.server(frames[how])
         self.look()
 
+    @precondition(lambda self: self.bridge.running)
     @rule(id=ids, kind=st.sampled_from(sorted(ASKED)), data=st.data(), in_response=st.booleans())
     def ask(self, id: Any, kind: str, data: st.DataObject, in_response: bool) -> None:
         of = data.draw(st.sampled_from(sorted(self.upstream))) if in_response and self.upstream else None
@@ -157,17 +158,21 @@ class HandshakePeers(RuleBasedStateMachine):
         self.bridge.server({"id": id, **ASKED[kind]}, of=of)
         self.look()
 
-    @rule(id=ids)
-    def withdraw(self, id: Any) -> None:
+    @precondition(lambda self: self.bridge.running)
+    @rule(data=st.data(), open_one=st.booleans())
+    def withdraw(self, data: st.DataObject, open_one: bool) -> None:
+        id = json.loads(data.draw(st.sampled_from(sorted(self.asked)))) if open_one and self.asked else data.draw(ids)
         self.asked.discard(json.dumps(id))
         self.bridge.server({"method": "notifications/cancelled", "params": {"requestId": id}})
         self.look()
 
+    @precondition(lambda self: self.bridge.running)
     @rule(notice=st.sampled_from(NOTICES))
     def tell(self, notice: dict[str, Any]) -> None:
         self.bridge.server(notice)
         self.look()
 
+    @precondition(lambda self: self.bridge.running)
     @rule(data=st.data(), value=st.integers(0, 50))
     def progress(self, data: st.DataObject, value: int) -> None:
         if self.upstream:
@@ -175,6 +180,7 @@ class HandshakePeers(RuleBasedStateMachine):
             self.bridge.server({"method": "notifications/progress", "params": {"progressToken": id, "progress": value}})
             self.look()
 
+    @precondition(lambda self: self.bridge.running)
     @rule(data=st.data())
     def late(self, data: st.DataObject) -> None:
         """The server answers something that was answered, cancelled, or never asked."""
@@ -182,6 +188,7 @@ class HandshakePeers(RuleBasedStateMachine):
         self.bridge.server({"id": id, "result": {"content": [], "tools": [], "contents": []}})
         self.look()
 
+    @precondition(lambda self: self.bridge.running)
     @rule(line=st.sampled_from(RUBBISH))
     def noise(self, line: bytes) -> None:
         self.bridge.server(line)
@@ -192,7 +199,7 @@ class HandshakePeers(RuleBasedStateMachine):
         self.bridge.wait(seconds)
         self.look()
 
-    @precondition(lambda self: len(self.open) > 2)
+    @precondition(lambda self: len(self.open) + 2 * len(self.questions) > 3)
     @rule()
     def server_dies(self) -> None:
         if self.bridge.front.state is State.READY:

@@ -96,5 +96,6 @@ def _without_hop(params: Members) -> Members:
     if meta is None or not any(name in meta for name in OF_THE_HOP):
         return params
     rest = {name: value for name, value in meta.items() if name not in OF_THE_HOP}
-    others = {name: value for name, value in params.items() if name != "_meta"}
-    return {"_meta": closed(rest), **others} if rest else others
+    if rest:
+        return params | {"_meta": closed(rest)}
+    return {name: value for name, value in params.items() if name != "_meta"}
