@@ -222,10 +222,10 @@ class Mediator:
         self.front.failed(call, why, now)
 
     def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
-        self.front.watching(change, granted, gap)
+        self.front.watching(change, granted, gap, now)
 
     def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
-        self.front.not_watching(change, why)
+        self.front.not_watching(change, why, now)
 
     def watched_ended(self) -> None:
         self.front.watched_ended()

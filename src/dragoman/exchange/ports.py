@@ -82,11 +82,11 @@ class Front(Protocol):
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None: ...
 
-    def watching(self, change: int | None, granted: Filter, gap: bool) -> None:
+    def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
         """Changes are heard of. `gap` tells that some may have been missed."""
         ...
 
-    def not_watching(self, change: int, why: Fault | ServerError) -> None: ...
+    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None: ...
 
     def watched_ended(self) -> None:
         """No change will be heard of any more, unless the client asks again."""

@@ -113,7 +113,7 @@ class Legacy:
 
     def _frame(self, data: bytes, frame: Frame, now: float) -> None:
         if wire.is_repeated(data, frame) or frame.jsonrpc != "2.0":
-            self._misshapen(frame)
+            self._misshapen(frame, now)
         elif frame.method is UNSET:
             self._response(frame, now)
         elif frame.id is UNSET:
@@ -314,7 +314,7 @@ class Legacy:
 
     def _response(self, frame: Frame, now: float) -> None:
         if frame.result is UNSET and frame.error is UNSET:
-            self._misshapen(frame)
+            self._misshapen(frame, now)
             return
         answer = Answered(frame.result) if frame.result is not UNSET else Erred(_error_of(frame))
         self._take(bytes(frame.id) if frame.id is not UNSET else b"null", answer, now)
@@ -331,11 +331,11 @@ class Legacy:
         if complete is not None:
             self.middle.answered(*complete, now)
 
-    def _misshapen(self, frame: Frame) -> None:
+    def _misshapen(self, frame: Frame, now: float) -> None:
         """An object that is no message: refused under its id, or quietly when it answers a question of ours."""
         id = bytes(frame.id) if frame.id is not UNSET else None
         if frame.method is UNSET and id is not None and self.asking.is_ours(id):
-            self._take(id, Erred(None), 0.0)
+            self._take(id, Erred(None), now)
         else:
             self._fail(id if id is not None and is_id(id) else None, Fault(Cause.INVALID_REQUEST_SHAPE))
 
@@ -402,7 +402,7 @@ class Legacy:
         else:
             self._fail(call.id, why)
 
-    def watching(self, change: int | None, granted: Filter, gap: bool) -> None:
+    def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
         subscriptions = self.subscriptions
         running = subscriptions.running
         if running is not None and change == running.key:
@@ -414,14 +414,14 @@ class Legacy:
                 self._changed_to(running, EMPTY)
         if gap:
             self._tell_all()
-        self._run_changes(0.0)
+        self._run_changes(now)
 
-    def not_watching(self, change: int, why: Fault | ServerError) -> None:
+    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
         running = self.subscriptions.running
         if running is not None and change == running.key:
             self.subscriptions.fail()
             self._changed_to(running, why)
-            self._run_changes(0.0)
+            self._run_changes(now)
 
     def watched_ended(self) -> None:
         pass  # a later resources/subscribe may open a stream again (LOSS-04)
