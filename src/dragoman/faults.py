@@ -43,6 +43,7 @@ class Cause(StrEnum):
     SPAWN_FAILED = "spawn_failed"
     CONNECT_FAILED = "connect_failed"
     DISCOVER_FAILED = "discover_failed"
+    INITIALIZE_FAILED = "initialize_failed"
     UPSTREAM_EXITED = "upstream_exited"
     NOT_INITIALIZED = "not_initialized"
     ALREADY_INITIALIZED = "already_initialized"
@@ -106,6 +107,11 @@ TABLE: dict[Cause, tuple[int, str]] = {
         INTERNAL_ERROR,
         "The upstream server gave no usable answer to server/discover: it does not speak revision 2026-07-28, or it "
         f"does not respond. A server of an older revision needs no bridge for this client. {LOG}",
+    ),
+    Cause.INITIALIZE_FAILED: (
+        INTERNAL_ERROR,
+        "The upstream server gave no usable answer to initialize: it speaks no revision with a handshake that the "
+        f"bridge knows, or it does not respond. {LOG}",
     ),
     Cause.UPSTREAM_EXITED: (INTERNAL_ERROR, f"The process of the upstream server has stopped. {LOG}"),
     Cause.NOT_INITIALIZED: (INVALID_REQUEST, "This connection is not initialized yet. Send initialize first."),

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from dragoman.backs.legacy import Legacy as Handshake
 from dragoman.backs.modern import Modern
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.notes import Level
@@ -38,10 +39,17 @@ class Kept:
 
 
 class Dialogue:
-    """`client` and `server` say something; `to_client` and `to_server` hold what left, as objects."""
+    """`client` and `server` say something; `to_client` and `to_server` hold what left, as objects.
+
+    The server is stateless, or has a handshake and speaks `server_revision`.
+    """
 
     def __init__(
-        self, profile: Profile | str = "neutral", limits: Limits | None = None, name: str = "fallback"
+        self,
+        profile: Profile | str = "neutral",
+        limits: Limits | None = None,
+        name: str = "fallback",
+        server_revision: str | None = None,
     ) -> None:
         found = named(profile) if isinstance(profile, str) else profile
         assert found is not None
@@ -54,7 +62,9 @@ class Dialogue:
         self.mediator.front = self.front = Legacy(
             self.mediator, found, self.limits, self.notes, Identity(name), self.out
         )
-        self.mediator.back = self.back = Modern(self.mediator, self.limits, self.notes)
+        self.server_revision = server_revision
+        kind = Modern if server_revision is None else Handshake
+        self.mediator.back = self._back = kind(self.mediator, self.limits, self.notes)
         self.to_client: list[Any] = []
         self.to_server: list[Any] = []
         self.raw_to_client: list[bytes] = []
@@ -65,7 +75,19 @@ class Dialogue:
         self.running = False
         self.keeps_structure = found.keep_structure
         self._client_asked: dict[str, str] = {}
+        self._server_asked: dict[str, str] = {}
         self._revision = "2025-11-25"
+        self._agreed = MODERN if server_revision is None else "2025-11-25"  # what frames for the server are held to
+
+    @property
+    def back(self) -> Modern:
+        assert isinstance(self._back, Modern)
+        return self._back
+
+    @property
+    def handshake(self) -> Handshake:
+        assert isinstance(self._back, Handshake)
+        return self._back
 
     # ------------------------------------------------------------------ speaking
 
@@ -77,10 +99,14 @@ class Dialogue:
         self.front.receive([self._line(frame) for frame in frames], self.now)
         return self._settle()
 
-    def server(self, *frames: Any, at: float | None = None) -> "Dialogue":
+    def server(self, *frames: Any, at: float | None = None, of: Any = None) -> "Dialogue":
+        """The server says this; `of` is the id of the request in whose response it does, if the transport tells."""
         self._at(at)
         for frame in frames:
-            self.back.receive(self._line(frame), self.now)
+            for each in cast("list[Any]", frame) if isinstance(frame, list) else [frame]:
+                if isinstance(each, dict) and "method" in each:
+                    self._remember_asked(cast("dict[str, Any]", each))
+            self._back.receive(self._line(frame), self.now, None if of is None else json.dumps(of).encode())
         return self._settle()
 
     def wait(self, seconds: float) -> "Dialogue":
@@ -95,7 +121,7 @@ class Dialogue:
 
     def server_dies(self) -> "Dialogue":
         self.running = False
-        self.back.lost(Fault(Cause.UPSTREAM_EXITED), self.now)
+        self._back.lost(Fault(Cause.UPSTREAM_EXITED), self.now)
         return self._settle()
 
     def client_leaves(self) -> "Dialogue":
@@ -115,11 +141,11 @@ class Dialogue:
     ) -> "Dialogue":
         """The whole handshake; what it wrote is forgotten."""
         self.client(self.initialize(revision, client))
-        self.server(self.discovered(server))
+        self.server(self.discovered(server) if self.server_revision is None else self.initialized(server))
         assert self.front.state is State.READY, self.to_client
         if initialized:
             self.client({"method": "notifications/initialized"})
-            if acknowledge:
+            if acknowledge and self.server_revision is None:
                 listen = self.to_server[-1]
                 self.server(self.acknowledgement(listen))
         self.forget()
@@ -145,6 +171,18 @@ class Dialogue:
                 "capabilities": {"tools": {}} if server is None else server,
                 "ttlMs": 0,
                 "cacheScope": "public",
+                **more,
+            },
+        }
+
+    def initialized(self, server: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+        """The answer of a server with a handshake to the last `initialize`."""
+        return {
+            "id": self.last("initialize")["id"],
+            "result": {
+                "protocolVersion": self.server_revision,
+                "capabilities": {"tools": {}} if server is None else server,
+                "serverInfo": {"name": "upstream", "version": "1"},
                 **more,
             },
         }
@@ -190,11 +228,22 @@ class Dialogue:
             if not self.front.has_in_flight(key.encode()):
                 self._client_asked[key] = request["method"]
 
+    def _remember_asked(self, frame: dict[str, Any]) -> None:
+        """The same for what the server asks; one that it takes back gets no answer."""
+        if "id" in frame:
+            self._server_asked.setdefault(json.dumps(frame["id"]), frame["method"])
+        elif frame["method"] == "notifications/cancelled" and "params" in frame:
+            self._server_asked.pop(json.dumps(frame["params"]["requestId"]), None)
+
     @staticmethod
     def _line(frame: Any) -> bytes | Overlong:
         if isinstance(frame, bytes | Overlong):
             return frame
-        whole: Any = {"jsonrpc": "2.0", **cast("dict[str, Any]", frame)} if isinstance(frame, dict) else frame
+        whole: Any = frame
+        if isinstance(frame, dict):
+            whole = {"jsonrpc": "2.0", **cast("dict[str, Any]", frame)}
+        elif isinstance(frame, list):
+            whole = [{"jsonrpc": "2.0", **each} for each in cast("list[dict[str, Any]]", frame)]
         return json.dumps(whole, separators=(",", ":")).encode()
 
     def _settle(self) -> "Dialogue":
@@ -205,12 +254,12 @@ class Dialogue:
                 self.running = False
             self.mediator.stopped(self.now)
         self._start_if_wanted()
-        for line in self.back.out:
+        for line in self._back.out:
             self.raw_to_server.append(line)
             frame = json.loads(line)
-            official.check_frame(MODERN, frame)
+            self._check_for_server(frame)
             self.to_server.append(frame)
-        self.back.out.clear()
+        self._back.out.clear()
         for line in self.out:
             self.raw_to_client.append(line)
             frame = json.loads(line)
@@ -222,12 +271,22 @@ class Dialogue:
         return self
 
     def _start_if_wanted(self) -> None:
-        if self.back.out and not self.running:
+        if self._back.out and not self.running:
             if self.spawn_fails:
-                self.back.lost(Fault(Cause.SPAWN_FAILED), self.now)
+                self._back.lost(Fault(Cause.SPAWN_FAILED), self.now)
             else:
                 self.starts += 1
                 self.running = True
+
+    def _check_for_server(self, frame: dict[str, Any]) -> None:
+        answers = None
+        if "method" not in frame and frame.get("error", {}).get("data") != {"cause": "duplicate_id"}:
+            answers = self._server_asked.pop(json.dumps(frame["id"]), "ping")
+        if frame.get("method") == "initialize":
+            self._agreed = frame["params"]["protocolVersion"]
+        elif self.server_revision is not None and frame.get("method") != "notifications/cancelled":
+            self._agreed = self.server_revision
+        official.check_frame(self._agreed, frame, answers)
 
     def _check_for_client(self, frame: dict[str, Any]) -> None:
         answers = None

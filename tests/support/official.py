@@ -22,8 +22,15 @@ RESULTS = {
     "resources/templates/list": "ListResourceTemplatesResult",
     "resources/read": "ReadResourceResult",
     "completion/complete": "CompleteResult",
+    "elicitation/create": "ElicitResult",
+    "sampling/createMessage": "CreateMessageResult",
+    "roots/list": "ListRootsResult",
 }
 REQUESTS = {
+    "initialize": "InitializeRequest",
+    "logging/setLevel": "SetLevelRequest",
+    "resources/subscribe": "SubscribeRequest",
+    "resources/unsubscribe": "UnsubscribeRequest",
     "server/discover": "DiscoverRequest",
     "tools/list": "ListToolsRequest",
     "tools/call": "CallToolRequest",
@@ -39,6 +46,8 @@ REQUESTS = {
     "roots/list": "ListRootsRequest",
 }
 NOTICES = {
+    "notifications/initialized": "InitializedNotification",
+    "notifications/roots/list_changed": "RootsListChangedNotification",
     "notifications/progress": "ProgressNotification",
     "notifications/cancelled": "CancelledNotification",
     "notifications/message": "LoggingMessageNotification",

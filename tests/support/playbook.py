@@ -9,12 +9,13 @@
     @  3600.1                                                    time passes, in seconds
     N  warning text                                              the log has a line with this text by now
     !  server dies | client leaves | spawn fails | spawn works   what happens outside the pipes
-    =  state ready | starts 1 | stops 0 | open 0                 what is true now
+    =  state ready | starts 1 | stops 0 | open 0 | asked 0       what is true now
 
 Each input line must cause just the `>` lines that follow it, per side in order. `"…"` matches anything; the member
 `"…"` allows further members; `"$name"` binds what it meets first and must meet the same again. A line `raw TEXT` in
-place of an object is sent as it stands. `given raw` leaves the handshake out, `stream` opens and acknowledges the
-stream of changes as well.
+place of an object is sent as it stands, and `S  of $1 {…}` is said in the response of that request. `given raw`
+leaves the handshake out, `stream` opens and acknowledges the stream of changes as well. With `server_revision=` the
+server is one with a handshake that picks this revision, and `settled` has the client say that it is ready.
 """
 
 import json
@@ -91,7 +92,9 @@ def play(scene: Scene) -> None:
                 dialogue.client(*joined, _said(text, bound))
                 joined = []
             elif mark == "S":
-                dialogue.server(_said(text, bound))
+                lane = re.match(r"of (\$\S+) ", text)
+                said = text if lane is None else text[lane.end() :]
+                dialogue.server(_said(said, bound), of=None if lane is None else bound[lane[1]])
             elif mark == "@":
                 dialogue.wait(float(text))
             else:
@@ -106,8 +109,11 @@ def _begin(given: str) -> Dialogue:
         options[name] = _value(value)
     limits = options.get("limits", {})
     times = {name: limits.pop(name) for name in list(limits) if hasattr(Timeouts(), name)}
+    server_revision = options.get("server_revision")
     dialogue = Dialogue(
-        options.get("profile", "neutral"), replace(Limits(), timeouts=replace(Timeouts(), **times), **limits)
+        options.get("profile", "neutral"),
+        replace(Limits(), timeouts=replace(Timeouts(), **times), **limits),
+        server_revision=server_revision,
     )
     changes = {
         name: options[name] for name in ("allow_downgrade", "allow_reencode", "progress_rate") if name in options
@@ -115,14 +121,14 @@ def _begin(given: str) -> Dialogue:
     if "restore_resource_not_found" in options:
         changes["quirks"] = replace(dialogue.profile.quirks, restore_resource_not_found=True)
     if changes:
-        dialogue = Dialogue(replace(dialogue.profile, **changes), dialogue.limits)
+        dialogue = Dialogue(replace(dialogue.profile, **changes), dialogue.limits, server_revision=server_revision)
     if "raw" not in options:
         stream = "stream" in options
         dialogue.open(
             options.get("revision", "2025-11-25"),
             options.get("client"),
             options.get("server"),
-            initialized=stream,
+            initialized=stream or "settled" in options,
             acknowledge=stream,
         )
     dialogue.notes.lines.clear()
@@ -187,6 +193,7 @@ def _check(dialogue: Dialogue, text: str, where: str) -> None:
         "starts": str(dialogue.starts),
         "stops": str(dialogue.stops),
         "open": str(len(dialogue.mediator.inflight) + len(dialogue.front.asking)),
+        "asked": str(len(dialogue.mediator.inquiries)),
     }
     assert facts[what] == value, f"{where}: {what} is {facts[what]}"
 

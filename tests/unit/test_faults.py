@@ -29,6 +29,7 @@ FACTS: dict[Cause, tuple[int, str]] = {
     Cause.SPAWN_FAILED: (-32603, "cannot be started.*command.*log"),
     Cause.CONNECT_FAILED: (-32603, "URL.*proxy.*CA.*log"),
     Cause.DISCOVER_FAILED: (-32603, "server/discover.*2026-07-28.*respond.*log"),
+    Cause.INITIALIZE_FAILED: (-32603, "initialize.*handshake.*respond.*log"),
     Cause.UPSTREAM_EXITED: (-32603, "process.*stopped.*log"),
     Cause.NOT_INITIALIZED: (-32600, "not initialized.*initialize first"),
     Cause.ALREADY_INITIALIZED: (-32600, "already"),

@@ -8,21 +8,25 @@
 * What a modern server must not send (requests, batches, notifications of no request) is dropped with a note.
 """
 
+from dataclasses import replace
+
 import msgspec
 from msgspec import UNSET, Raw
 
-from dragoman.backs.stamp import stamp
+from dragoman.backs.discovery import OTHER_ERA, other_revision, ready_of
+from dragoman.backs.reading import Noise, error_of, unreadable
+from dragoman.backs.stamp import passed_on, stamp
 from dragoman.backs.watch import CANCELLED, EVENTS, Watch
 from dragoman.exchange.caller import LEVELS, Caller
-from dragoman.exchange.events import Answer, Call, Filter, Inquiry, Ready, Reason, ServerError
-from dragoman.exchange.meta import SERVER_INFO, SUBSCRIPTION_ID
+from dragoman.exchange.events import Answer, Call, Filter, Inquiry, Reason, ServerError
+from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level, Notes
 from dragoman.exchange.ports import FromServer
 from dragoman.faults import INVALID_PARAMS, UNSUPPORTED_VERSION, Cause, Fault
 from dragoman.limits import Limits
-from dragoman.revisions import LATEST, Era, Revision, named
+from dragoman.revisions import LATEST, Revision
 from dragoman.wire import frame as wire
-from dragoman.wire.frame import Batch, Broken, Flaw, Opened
+from dragoman.wire.frame import Batch, Broken, Opened
 from dragoman.wire.lines import Overlong
 from dragoman.wire.members import (
     EMPTY,
@@ -31,7 +35,6 @@ from dragoman.wire.members import (
     encoded,
     is_null,
     is_object,
-    items_of,
     object_in,
     own,
     text_of,
@@ -41,12 +44,6 @@ MAY_ASK = frozenset({"tools/call", "prompts/get", "resources/read"})
 COMPLETE = b'"complete"'
 
 
-class _Error(msgspec.Struct, gc=False):
-    code: int
-    message: str
-
-
-_error = msgspec.json.Decoder(_Error).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -92,13 +89,13 @@ class Modern:
         self._leads: dict[str, bytes] = {}  # by method: what stands between the id and what is the call's own
         self._discover: bytes | None = None
         self._discover_due = 0.0
-        self._noise = 0
+        self._noise = Noise(notes)
 
     # ------------------------------------------------------------------ from the mediator
 
     def open(self, caller: Caller, now: float) -> None:
         self.speaks(caller)
-        self._noise = 0
+        self._noise.count = 0
         self._ask_discover(self.revision, now)
 
     def close(self) -> None:
@@ -110,9 +107,15 @@ class Modern:
         self.out.clear()
         self.watcher.forget()
 
+    def settled(self, now: float) -> None:
+        """A stateless server asks nobody before a call."""
+
     def speaks(self, caller: Caller) -> None:
         self._caller = caller
         self._sign(caller)
+
+    def roots_changed(self) -> None:
+        """A stateless server asks for roots whenever it wants them (S4-13)."""
 
     def call(self, call: Call, now: float) -> None:
         self._send(Round(call, self.next_id(), now), None)
@@ -145,24 +148,24 @@ class Modern:
 
     # ------------------------------------------------------------------ from the server
 
-    def receive(self, data: bytes | Overlong, now: float) -> None:
-        """Take one line of the server."""
-        self.take(wire.parse_opened(data), now)
+    def receive(self, data: bytes | Overlong, now: float, of: bytes | None = None) -> None:
+        """Take one line of the server, which came in the response to the request `of` when that is known."""
+        self.take(wire.parse_opened(data), now, of)
 
     def take(self, frame: Opened | Broken | Batch, now: float, of: bytes | None = None) -> None:
-        """Take one message of the server, which came in the response to the request `of` when that is known."""
+        """Take one message of the server."""
         if type(frame) is Opened:
             if frame.method is UNSET:
                 self._reply(frame, now)
             elif frame.id is UNSET:
                 self._notice(frame.method, frame.params if frame.params is not UNSET else {}, of, now)
             else:
-                self._note_noise(f"a request ({frame.method}), which no server of its revision may send")
+                self._noise.add(f"a request ({frame.method}), which no server of its revision may send")
         elif type(frame) is Broken:
             self._broken(frame, now)
         else:
             assert type(frame) is Batch
-            self._note_noise("an array, which its revision does not have")
+            self._noise.add("an array, which its revision does not have")
 
     def lane_lost(self, id: bytes, why: Fault, may_retry: bool, now: float) -> None:
         """A request of ours has no answer and gets none; the server may well live on."""
@@ -184,13 +187,12 @@ class Modern:
     def lost(self, why: Fault, now: float) -> None:
         """The server is gone; while it was being discovered, that is the outcome."""
         discovering = self._discover is not None
-        noise = self._noise
         self.close()
         if not discovering:
             self.middle.gone(why, now)
             return
-        if noise and why.detail is None:
-            why = Fault(why.cause, _noise_detail(noise))
+        if self._noise.count and why.detail is None:
+            why = Fault(why.cause, self._noise.detail())
         self.middle.not_ready(why, now)
 
     # ------------------------------------------------------------------ time
@@ -208,8 +210,8 @@ class Modern:
     def tick(self, now: float) -> None:
         if self._discover is not None and self._discover_due <= now:
             detail = f"no response in {self.limits.timeouts.discover:g} s"
-            if self._noise:
-                detail += "; " + _noise_detail(self._noise)
+            if self._noise.count:
+                detail += "; " + self._noise.detail()
             self._discover = None
             self.middle.not_ready(Fault(Cause.DISCOVER_FAILED, detail), now)
         due = [round_ for at, round_ in self._later if at <= now]
@@ -244,7 +246,8 @@ class Modern:
         call = round_.call
         id = round_.id
         if call.caller.is_modern:
-            self._pass_on(round_)
+            self.out.append(passed_on(call, id))
+            self._rounds[id] = round_
             return
         lead = self._leads.get(call.method)
         if lead is None:
@@ -266,21 +269,6 @@ class Modern:
         pieces.append(b"}}")
         self.out.append(b"".join(pieces))
         self._rounds[id] = round_
-
-    def _pass_on(self, round_: Round) -> None:
-        """Write the request of a client that needs no translation: its `_meta` is its own and stays whole."""
-        call = round_.call
-        pieces: list[bytes | Raw] = [
-            b'{"jsonrpc":"2.0","id":', round_.id, b',"method":', encoded(call.method), b',"params":{"_meta":{',
-        ]  # fmt: skip
-        if call.wants_progress:
-            pieces += (b'"progressToken":', round_.id, b",")
-        pieces += (_encode(call.meta)[1:-1], b"}")
-        if call.params:
-            pieces += (b",", _encode(call.params)[1:-1])
-        pieces.append(b"}}")
-        self.out.append(b"".join(pieces))
-        self._rounds[round_.id] = round_
 
     def _again(self, round_: Round, answers: Raw | None, now: float) -> None:
         round_.id = self.next_id()
@@ -371,66 +359,30 @@ class Modern:
     def _discovered(self, frame: Opened, now: float) -> None:
         if frame.result is UNSET:
             error = self._error_of(frame, None)
-            other = self._other_revision(error)
+            other = other_revision(error, self.revision)
             if other is not None:
                 self._ask_discover(other, now)
                 return
-            self._note_other_era(error)
+            if isinstance(error, ServerError) and error.code != UNSUPPORTED_VERSION:
+                self.notes.note(Level.ERR, "upstream", OTHER_ERA.format(error.code))
             self.middle.not_ready(error, now)
             return
-        result = frame.result
-        versions = [text_of(item) for item in items_of(result.get("supportedVersions")) or ()] if result else []
-        if result is None or self.revision.name not in versions:
+        ready = ready_of(frame.result, self.revision)
+        if ready is None:
             detail = "the server names no revision that has no handshake"
             self.notes.note(Level.ERR, "upstream", f"{detail}: connect the client to it without a bridge")
             self.middle.not_ready(Fault(Cause.DISCOVER_FAILED, detail), now)
-            return
-        meta = object_in(result.get("_meta")) or {}
-        declared = object_in(result.get("capabilities")) or {}
-        info, instructions = meta.get(SERVER_INFO), result.get("instructions")
-        self.middle.ready(
-            Ready(
-                self.revision,
-                {name: own(value) for name, value in declared.items() if is_object(value)},
-                own(info) if info is not None else None,
-                own(instructions) if instructions is not None and text_of(instructions) is not None else None,
-            ),
-            now,
-        )
-
-    def _other_revision(self, error: Fault | ServerError) -> Revision | None:
-        """A common modern revision, when the server refuses ours and says what it speaks (S4-27)."""
-        if not isinstance(error, ServerError) or error.code != UNSUPPORTED_VERSION:
-            return None
-        data = object_in((object_in(error.error) or {}).get("data")) or {}
-        for item in items_of(data.get("supported")) or ():
-            revision = named(text_of(item))
-            if revision is not None and revision.era is Era.MODERN and revision is not self.revision:
-                return revision
-        return None
-
-    def _note_other_era(self, error: Fault | ServerError) -> None:
-        if isinstance(error, ServerError) and error.code != UNSUPPORTED_VERSION:
-            text = (
-                f"the upstream server answered server/discover with error {error.code}: it seems to speak an older "
-                "revision, with a handshake; connect the client to it without this bridge"
-            )
-            self.notes.note(Level.ERR, "upstream", text)
+        else:
+            self.middle.ready(ready, now)
 
     def _error_of(self, frame: Opened, round_: Round | None) -> Fault | ServerError:
-        if frame.error is UNSET:
-            return Fault(Cause.INVALID_RESPONSE, "the response has neither a result nor an error")
-        try:
-            code = _error(frame.error).code
-        except msgspec.DecodeError:
-            return Fault(Cause.INVALID_RESPONSE, "the error is not an error object")
-        lost = None
-        if code == INVALID_PARAMS and round_ is not None and round_.state is not None:
-            lost = round_.waited or 0.0
-            self.notes.note(
-                Level.WARN, "input", f"the server refused its own saved state after {lost:.1f} s of waiting for answers"
-            )
-        return ServerError(code, own(frame.error), lost)
+        why = error_of(frame)
+        if isinstance(why, Fault) or why.code != INVALID_PARAMS or round_ is None or round_.state is None:
+            return why
+        lost = round_.waited or 0.0
+        text = f"the server refused its own saved state after {lost:.1f} s of waiting for answers"
+        self.notes.note(Level.WARN, "input", text)
+        return replace(why, lost_state_after=lost)
 
     # ------------------------------------------------------------------ notifications and noise
 
@@ -458,7 +410,8 @@ class Modern:
     def _logged(self, level: str, params: Members, of: bytes | None, now: float) -> None:
         """A log message says nothing of its request, which is known only when the transport or the count tells."""
         if self._caller is not None:
-            self.middle.logged(level, params, now)
+            if self._caller.level is not None:  # else none may come (LOG-03)
+                self.middle.logged(level, params, now)
             return
         round_ = self._rounds.get(of) if of is not None else None
         wanting = [round_] if round_ is not None else self._wanting()
@@ -494,20 +447,14 @@ class Modern:
     def _broken(self, broken: Broken, now: float) -> None:
         if broken.id is not None and broken.id == self._discover:
             self._discover = None
-            self.middle.not_ready(Fault(Cause.INVALID_RESPONSE, _flaw_detail(broken, self.limits)), now)
+            self.middle.not_ready(unreadable(broken, self.limits), now)
             return
         round_ = self._rounds.pop(broken.id, None) if broken.id is not None else None
         if round_ is not None:
-            self.middle.failed(round_.call, Fault(Cause.INVALID_RESPONSE, _flaw_detail(broken, self.limits)), now)
+            self.middle.failed(round_.call, unreadable(broken, self.limits), now)
             return
-        if not broken.ended:
-            return  # its end may name the request
-        shown = broken.excerpt[: self.limits.excerpt].decode("utf-8", "replace")
-        self._note_noise(f"a line that is {broken.flaw.value}: {shown!r}")
-
-    def _note_noise(self, what: str) -> None:
-        self._noise += 1
-        self.notes.note(Level.WARN, "upstream", f"the server wrote {what}; it was skipped")
+        if broken.ended:  # else its end may name the request
+            self._noise.add_line(broken, self.limits)
 
     def _note_exchange(self, round_: Round, outcome: str, now: float) -> None:
         if self.notes.debugs:
@@ -519,13 +466,3 @@ class Modern:
 def _rest(body: bytes) -> bytes:
     """The rest of an object whose first member has been written."""
     return b"}" if len(body) == 2 else b"," + body[1:]
-
-
-def _flaw_detail(broken: Broken, limits: Limits) -> str:
-    if broken.flaw is Flaw.TOO_LONG:
-        return f"the response is longer than the line limit of {limits.line} bytes"
-    return f"the response is {broken.flaw.value}"
-
-
-def _noise_detail(count: int) -> str:
-    return f"lines of the server that are no newline-delimited JSON-RPC: {count}; see the log"

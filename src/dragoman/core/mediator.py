@@ -2,7 +2,8 @@
 
 What it owns: which calls are open (`inflight`), which round of questions a call waits in, and the two plans by which
 bodies are lowered to the revision of the side that they go to. What it leaves to others: may this be asked and is
-that an answer (`questions`), what changes in a body (the plans and the profile's quirks).
+that an answer (`questions`), what a server asks on its own account (`inquiries`), what changes in a body (the plans and
+the profile's quirks).
 
 A call is *in* from `call` to the one `done` or `failed` that answers it, or to its `cancel`. Whatever comes for a call
 that is not in is dropped here, so nothing can be answered twice (CANC-09).
@@ -15,6 +16,7 @@ from msgspec import Raw
 
 from dragoman.core import icons, questions
 from dragoman.core.inflight import Inflight
+from dragoman.core.inquiries import Asked, Inquiries
 from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import (
     Answer,
@@ -34,6 +36,7 @@ from dragoman.profile import Profile
 from dragoman.profile.quirks import apply_quirks, restored
 from dragoman.revisions import Revision
 from dragoman.revisions.capabilities import server_capabilities
+from dragoman.revisions.errors import unfollowed
 from dragoman.revisions.plan import Loss, Part, Plan, Refusal, lowering
 from dragoman.wire.members import Members, closed, opened, text_of
 
@@ -55,6 +58,7 @@ class Mediator:
         self.is_open = False
         self.is_lost = False
         self._policy = profile.policy()
+        self.inquiries = Inquiries(self, self._policy)
         self._rounds: dict[int, questions.Round] = {}
         self._caller: Caller | None = None
         self._refusal: Fault | ServerError | None = None
@@ -78,6 +82,9 @@ class Mediator:
         self.back.close()
         self.stop_wanted = True
 
+    def settled(self, now: float) -> None:
+        self.back.settled(now)
+
     def call(self, call: Call, now: float) -> None:
         params = self._up.apply(call.method, Part.PARAMS, call.params, self._policy, self.losses)
         if isinstance(params, Refusal):
@@ -85,7 +92,7 @@ class Mediator:
             self.front.failed(call, _inexpressible(Cause.REQUEST_NOT_EXPRESSIBLE, params), now)
             return
         if self.losses:
-            self._report(call.method, "server")
+            self.report(call.method, "server")
         self.inflight.enter(call, patience_of(call.method, 1), now)
         self.back.call(call, now)
 
@@ -93,13 +100,18 @@ class Mediator:
         if self.inflight.leave(call):
             self._rounds.pop(call.key, None)
             self.back.cancel(call, reason)
+            if self.inquiries:
+                self.inquiries.call_over(call, reason, now)
 
     def answered(self, call: Call, answers: dict[str, Answer], now: float) -> None:
+        if isinstance(call, Asked):
+            self.inquiries.answered(call, answers, now)
+            return
         round_ = self._rounds.pop(call.key, None)
         if round_ is None or call not in self.inflight:
             return
         judged = questions.judge(round_, answers, call.caller, self._up, self._policy, self.losses)
-        self._report(call.method, "server")
+        self.report(call.method, "server")
         if isinstance(judged, Fault | ServerError):
             self._fail(call, judged, now)
         else:
@@ -111,9 +123,13 @@ class Mediator:
     def speaks(self, caller: Caller) -> None:
         self.back.speaks(caller)
 
+    def roots_changed(self) -> None:
+        self.back.roots_changed()
+
     def left(self, reason: Reason, now: float) -> None:
         for call in self.inflight:
             self.cancel(call, reason, now)
+        self.inquiries.all_over(reason, now)
         self.back.unwatch(reason)
 
     # ------------------------------------------------------------------ from the server
@@ -123,6 +139,7 @@ class Mediator:
         if caller is None:
             return
         self.join(caller.revision, ready.revision)
+        self.inquiries.begin(caller, self._up, self._down)
         offered = server_capabilities(ready.capabilities, ready.revision, caller.revision)
         if self.is_remote and ready.info is not None:
             ready = replace(ready, info=icons.clean_info(ready.info))
@@ -155,7 +172,7 @@ class Mediator:
         if call not in self.inflight:
             return
         round_ = questions.read_round(requests, call.caller, self._down, self._policy, self.limits, self.losses)
-        self._report(call.method)
+        self.report(call.method)
         if isinstance(round_, Fault):
             self._fail(call, round_, now)
             return
@@ -172,14 +189,16 @@ class Mediator:
         self.inflight.wait_for(call, patience_of(call.method, number), now)
 
     def inquired(self, inquiry: Inquiry, now: float) -> None:
-        self.back.satisfied(inquiry, Fault(Cause.HOOK_FAILED))
+        self.inquiries.ask(inquiry, now)
 
-    def uninquired(self, inquiry: Inquiry) -> None:
-        pass
+    def uninquired(self, inquiry: Inquiry, now: float) -> None:
+        self.inquiries.withdraw(inquiry, now)
 
     def done(self, call: Call, result: Members, now: float) -> None:
         if not self.inflight.leave(call):
             return
+        if self.inquiries:
+            self.inquiries.call_over(call, Reason.CALL_ENDED, now)
         lowered = self._down.apply(call.method, Part.RESULT, result, self._policy, self.losses)
         if isinstance(lowered, Refusal):
             self.losses.clear()
@@ -187,7 +206,7 @@ class Mediator:
             self.front.failed(call, _inexpressible(Cause.RESULT_NOT_EXPRESSIBLE, lowered), now)
             return
         if self.losses:
-            self._report(call.method)
+            self.report(call.method)
         if call.method == "tools/list":
             apply_quirks(self.profile, call.method, lowered, self._quirk)
         if self.is_remote:
@@ -198,19 +217,23 @@ class Mediator:
         if not self.inflight.leave(call):
             return
         self._rounds.pop(call.key, None)
+        if self.inquiries:
+            self.inquiries.call_over(call, Reason.CALL_FAILED, now)
         if isinstance(why, ServerError):
             given = opened(why.error)
             mapped = self._down.error(call.method, given, params=call.params)
+            if mapped is given and why.code == URL_ELICITATION_REQUIRED and not call.caller.has("elicitation", "url"):
+                mapped = unfollowed(given)
             mapped = restored(self.profile, call.method, mapped, call.params)
             if mapped is not given:
                 why = replace(why, error=closed(mapped))
         self.front.failed(call, why, now)
 
     def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
-        self.front.watching(change, granted, gap)
+        self.front.watching(change, granted, gap, now)
 
     def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
-        self.front.not_watching(change, why)
+        self.front.not_watching(change, why, now)
 
     def watched_ended(self) -> None:
         self.front.watched_ended()
@@ -221,9 +244,15 @@ class Mediator:
     def logged(self, level: str, params: Members, now: float) -> None:
         self.front.logged(level, params)
 
+    def elicitation_completed(self, params: Members) -> None:
+        """Only a client that can be sent to a page knows what this is (S3-04)."""
+        if self._caller is not None and self._caller.has("elicitation", "url"):
+            self.front.elicitation_completed(params)
+
     def gone(self, why: Fault, now: float) -> None:
         if not self.is_open:
             return
+        self.inquiries.all_over(Reason.SERVER_STOPPED, now)
         for call in self.inflight:
             self.front.withdraw(call, Reason.SERVER_STOPPED)
             self.inflight.leave(call)
@@ -237,9 +266,13 @@ class Mediator:
     def wake(self) -> float:
         """The first moment at which `tick` may have something to do."""
         wake, back = self.inflight.wake, self.back.wake()
+        if self.inquiries:
+            wake = min(wake, self.inquiries.wake)
         return wake if back is None or wake < back else back
 
     def tick(self, now: float) -> None:
+        if self.inquiries:
+            self.inquiries.tick(now)
         for call in self.inflight.overdue(now):
             self._expire(call, now)
         for call in self.inflight.slow(now):
@@ -265,10 +298,12 @@ class Mediator:
         if self.inflight.leave(call):
             self._rounds.pop(call.key, None)
             self.back.cancel(call, reason)
+            if self.inquiries:
+                self.inquiries.call_over(call, reason, now)
             self.front.withdraw(call, reason)
             self.front.failed(call, why, now)
 
-    def _report(self, method: str, face: str = "client") -> None:
+    def report(self, method: str, face: str = "client") -> None:
         if self.losses and self.on_losses is not None:
             self.on_losses(face, list(self.losses))
         for loss in self.losses:

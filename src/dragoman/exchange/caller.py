@@ -14,7 +14,8 @@ LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "e
 class Caller:
     """A client as its front knows it.
 
-    `capabilities` are those that it declared, with every malformed member left out (CAP-08); `info` is its
+    `capabilities` are those that it declared, as its own revision has them, with every malformed member left out
+    (CAP-08); a back lowers them to the revision of its server. `info` is its
     `clientInfo` as written. `level` is the lowest level of log messages that it wants, or `None` for none.
     """
 

@@ -159,3 +159,5 @@ class Reason(Enum):
     CALL_FAILED = "the request that asked has failed"
     REPLACED = "a newer subscription took its place"
     TIMED_OUT = "the request took longer than its limit"
+    CALL_ENDED = "the request that asked is over"
+    SERVER_WITHDREW = "the upstream server withdrew its request"

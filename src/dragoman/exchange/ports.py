@@ -25,6 +25,10 @@ class FromClient(Protocol):
         """The client no longer wants what it began with `open`."""
         ...
 
+    def settled(self, now: float) -> None:
+        """The client has taken in what it was told at the beginning, and can be asked."""
+        ...
+
     def call(self, call: Call, now: float) -> None:
         """Answered by `Front.done` or `Front.failed`, exactly once, unless it is cancelled first."""
         ...
@@ -46,6 +50,10 @@ class FromClient(Protocol):
 
     def speaks(self, caller: Caller) -> None:
         """What the client says of itself changed (its log level): true from the next request on."""
+        ...
+
+    def roots_changed(self) -> None:
+        """A list of the client's roots that was asked for earlier is out of date."""
         ...
 
     def left(self, reason: Reason, now: float) -> None:
@@ -78,11 +86,11 @@ class Front(Protocol):
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None: ...
 
-    def watching(self, change: int | None, granted: Filter, gap: bool) -> None:
+    def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
         """Changes are heard of. `gap` tells that some may have been missed."""
         ...
 
-    def not_watching(self, change: int, why: Fault | ServerError) -> None: ...
+    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None: ...
 
     def watched_ended(self) -> None:
         """No change will be heard of any more, unless the client asks again."""
@@ -91,6 +99,10 @@ class Front(Protocol):
     def changed(self, what: Changed, params: Members | None) -> None: ...
 
     def logged(self, level: str, params: Members) -> None: ...
+
+    def elicitation_completed(self, params: Members) -> None:
+        """The user is done with a page, which `params` name by an elicitation id that the server chose."""
+        ...
 
     def server_gone(self, why: Fault, now: float) -> None:
         """Every call that is still open has been failed before this."""
@@ -120,7 +132,7 @@ class FromServer(Protocol):
         """The server asks on its own account. Answered by `Back.satisfied`, unless it is withdrawn first."""
         ...
 
-    def uninquired(self, inquiry: Inquiry) -> None:
+    def uninquired(self, inquiry: Inquiry, now: float) -> None:
         """The server needs no answer to this any more."""
         ...
 
@@ -138,6 +150,8 @@ class FromServer(Protocol):
 
     def logged(self, level: str, params: Members, now: float) -> None: ...
 
+    def elicitation_completed(self, params: Members) -> None: ...
+
     def gone(self, why: Fault, now: float) -> None:
         """The server is lost for good; the mediator fails what is open."""
         ...
@@ -154,7 +168,11 @@ class Back(Protocol):
         """Forget the server; what is in flight is not answered any more."""
         ...
 
+    def settled(self, now: float) -> None: ...
+
     def speaks(self, caller: Caller) -> None: ...
+
+    def roots_changed(self) -> None: ...
 
     def call(self, call: Call, now: float) -> None: ...
 

@@ -55,7 +55,7 @@ class Asking:
         self._prefix = prefix
         self._out = out
         self._pending: dict[bytes, _Asked] = {}
-        self._exchanges: dict[int, _Exchange] = {}
+        self._exchanges: dict[Call, _Exchange] = {}
         self._count = 0
         self._steps = 0
 
@@ -68,7 +68,7 @@ class Asking:
 
     def ask(self, call: Call, questions: list[Question]) -> None:
         """Write a whole round (ROUND-03); steps that the server no longer asks for are complete (ELID-02, ELID-03)."""
-        exchange = self._exchanges.setdefault(call.key, _Exchange())
+        exchange = self._exchanges.setdefault(call, _Exchange())
         self._complete(call, exchange, keep={question.url for question in questions if question.url is not None})
         written: list[bytes] = []
         for question in questions:
@@ -88,7 +88,7 @@ class Asking:
             KeyError: no question of that id is open (PEND-03).
         """
         asked = self._pending.pop(id)
-        exchange = self._exchanges[asked.call.key]
+        exchange = self._exchanges[asked.call]
         del exchange.open[id]
         exchange.answers[asked.question.key] = answer
         if asked.step is not None and isinstance(answer, Answered) and _action(answer.result) == "accept":
@@ -99,26 +99,33 @@ class Asking:
         if exchange.open and not refused:
             return None
         answers, exchange.answers = exchange.answers, {}
+        self._forget_empty(asked.call, exchange)
         return asked.call, answers
 
     def withdraw(self, call: Call, reason: Reason) -> None:
         """No answer is wanted any more: forget the questions, then tell the client (PEND-04, PEND-05, CANC-07)."""
-        exchange = self._exchanges.get(call.key)
+        exchange = self._exchanges.get(call)
         if exchange is None:
             return
         ids = list(exchange.open)
         for id in ids:
             del self._pending[id]
         exchange.open.clear()
+        self._forget_empty(call, exchange)
         for id in ids:
             params = encoded({"requestId": Raw(id), "reason": reason.value})
             self._out.tell(call.lane, wire.notice("notifications/cancelled", params))
 
     def finish(self, call: Call) -> None:
         """The call is over: every accepted step is complete (ELID-04, ELID-05)."""
-        exchange = self._exchanges.pop(call.key, None)
+        exchange = self._exchanges.pop(call, None)
         if exchange is not None:
             self._complete(call, exchange, keep=set())
+
+    def _forget_empty(self, call: Call, exchange: _Exchange) -> None:
+        """An exchange without a question or a step has nothing to remember; nobody tells when an inquiry is over."""
+        if not exchange.open and not exchange.steps:
+            del self._exchanges[call]
 
     def _shown(self, call: Call, question: Question, exchange: _Exchange) -> tuple[Members, _Step | None]:
         """The params that the client sees."""

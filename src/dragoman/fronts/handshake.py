@@ -9,7 +9,7 @@ from dragoman import __version__
 from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import Ready
 from dragoman.profile import Profile
-from dragoman.revisions import LATEST, LATEST_LEGACY, Era, Revision, named
+from dragoman.revisions import LATEST_LEGACY, Era, Revision, named
 from dragoman.revisions.capabilities import client_capabilities
 from dragoman.wire.members import Members, closed, items_of, object_in, own, raw, text_of
 
@@ -42,7 +42,7 @@ def read_initialize(params: Raw | None, profile: Profile, level: str | None) -> 
     if declared is None:
         return None
     revision = reply_revision(asked, profile)
-    capabilities = profile.mask_client(client_capabilities(declared, revision, LATEST))
+    capabilities = profile.mask_client(client_capabilities(declared, revision, revision))
     return Caller(
         revision,
         {name: own(value) for name, value in capabilities.items()},

@@ -20,7 +20,7 @@ from dragoman.exchange.notes import Level, Notes
 from dragoman.exchange.outlet import Outlet
 from dragoman.exchange.ports import FromClient
 from dragoman.faults import INVALID_PARAMS, Cause, Fault
-from dragoman.fronts.asking import Asking
+from dragoman.fronts.asking import COMPLETE, Asking
 from dragoman.fronts.flaws import fault_of
 from dragoman.fronts.handshake import Identity, initialize_result, read_initialize
 from dragoman.fronts.lifecycle import ON_REQUEST, Action, Kind, State
@@ -133,7 +133,7 @@ class Legacy:
 
     def _frame(self, data: bytes, frame: Frame, now: float) -> None:
         if wire.is_repeated(data, frame) or frame.jsonrpc != "2.0":
-            self._misshapen(frame)
+            self._misshapen(frame, now)
         elif frame.method is UNSET:
             self._response(frame, now)
         elif frame.id is UNSET:
@@ -301,7 +301,10 @@ class Legacy:
     def _notice(self, method: str, params: object, now: float) -> None:
         if method == "notifications/cancelled":
             self._cancel(params, now)
+        elif method == "notifications/roots/list_changed" and self.state is State.READY:
+            self.middle.roots_changed()
         elif method == "notifications/initialized" and self.state is State.READY:
+            self.middle.settled(now)
             subscriptions = self.subscriptions
             if subscriptions.opens_a_stream and not subscriptions.started:
                 subscriptions.started = True
@@ -335,7 +338,7 @@ class Legacy:
 
     def _response(self, frame: Frame, now: float) -> None:
         if frame.result is UNSET and frame.error is UNSET:
-            self._misshapen(frame)
+            self._misshapen(frame, now)
             return
         answer = Answered(frame.result) if frame.result is not UNSET else Erred(_error_of(frame))
         self._answered(bytes(frame.id) if frame.id is not UNSET else b"null", answer, now)
@@ -352,11 +355,11 @@ class Legacy:
         if complete is not None:
             self.middle.answered(*complete, now)
 
-    def _misshapen(self, frame: Frame) -> None:
+    def _misshapen(self, frame: Frame, now: float) -> None:
         """An object that is no message: refused under its id, or quietly when it answers a question of ours."""
         id = bytes(frame.id) if frame.id is not UNSET else None
         if frame.method is UNSET and id is not None and self.asking.is_ours(id):
-            self._answered(id, Erred(None), 0.0)
+            self._answered(id, Erred(None), now)
         else:
             self._fail(id if id is not None and is_id(id) else None, Fault(Cause.INVALID_REQUEST_SHAPE))
 
@@ -420,7 +423,7 @@ class Legacy:
         else:
             self._fail(call.id, why, call.lane)
 
-    def watching(self, change: int | None, granted: Filter, gap: bool) -> None:
+    def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
         subscriptions = self.subscriptions
         running = subscriptions.running
         if running is not None and change == running.key:
@@ -432,14 +435,14 @@ class Legacy:
                 self._changed_to(running, EMPTY)
         if gap:
             self._tell_all()
-        self._run_changes(0.0)
+        self._run_changes(now)
 
-    def not_watching(self, change: int, why: Fault | ServerError) -> None:
+    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
         running = self.subscriptions.running
         if running is not None and change == running.key:
             self.subscriptions.fail()
             self._changed_to(running, why)
-            self._run_changes(0.0)
+            self._run_changes(now)
 
     def watched_ended(self) -> None:
         pass  # a later resources/subscribe may open a stream again (LOSS-04)
@@ -448,10 +451,13 @@ class Legacy:
         self.out.tell(LINK, wire.notice(CHANGED_NOTICE[what], encoded(params) if params else None))
 
     def logged(self, level: str, params: Members) -> None:
-        if self.level is None or LEVELS.index(level) < LEVELS.index(self.level):
+        if self.level is not None and LEVELS.index(level) < LEVELS.index(self.level):
             return
         kept = {name: params[name] for name in ("level", "logger", "data") if name in params}
         self.out.tell(LINK, wire.notice("notifications/message", encoded(kept)))
+
+    def elicitation_completed(self, params: Members) -> None:
+        self.out.tell(LINK, wire.notice(COMPLETE, encoded(params)))
 
     def server_gone(self, why: Fault, now: float) -> None:
         self.state = State.SERVER_GONE

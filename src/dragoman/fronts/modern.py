@@ -249,10 +249,10 @@ class Modern:
     def withdraw(self, call: Call, reason: Reason) -> None:
         pass
 
-    def watching(self, change: int | None, granted: Filter, gap: bool) -> None:
+    def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
         pass  # a client's own listen stream is a call
 
-    def not_watching(self, change: int, why: Fault | ServerError) -> None:
+    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
         pass
 
     def watched_ended(self) -> None:
@@ -262,6 +262,9 @@ class Modern:
         pass
 
     def logged(self, level: str, params: Members) -> None:
+        pass
+
+    def elicitation_completed(self, params: Members) -> None:
         pass
 
     def server_gone(self, why: Fault, now: float) -> None:

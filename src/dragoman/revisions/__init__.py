@@ -25,6 +25,7 @@ class Trait(Enum):
     VERSION_HEADER = "the MCP-Protocol-Version header"
     PRIMED_STREAMS = "an event without data at the begin of a stream, so that it can be resumed from there"
     COMPLETIONS = "the completions capability"
+    NEGOTIATED = "a client must ask only for what the server declared in the handshake"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,15 @@ ORDER: tuple[Revision, ...] = (
         "2025-06-18",
         2,
         Era.LEGACY,
-        frozenset({Trait.COMPLETIONS, Trait.ELICITATION, Trait.TYPED_STRUCTURE, Trait.VERSION_HEADER}),
+        frozenset(
+            {
+                Trait.COMPLETIONS,
+                Trait.ELICITATION,
+                Trait.NEGOTIATED,
+                Trait.TYPED_STRUCTURE,
+                Trait.VERSION_HEADER,
+            }
+        ),
     ),
     Revision(
         "2025-11-25",
@@ -60,6 +69,7 @@ ORDER: tuple[Revision, ...] = (
                 Trait.ELICITATION,
                 Trait.PRIMED_STREAMS,
                 Trait.ELICITATION_MODES,
+                Trait.NEGOTIATED,
                 Trait.SAMPLING_TOOLS,
                 Trait.TYPED_STRUCTURE,
                 Trait.VERSION_HEADER,

@@ -24,6 +24,18 @@ TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 FLAGS = ("listChanged", "subscribe")
 BOOLEANS = (b"true", b"false")
 
+NEEDS = {
+    "completion/complete": "completions",
+    "prompts/get": "prompts",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/read": "resources",
+    "resources/templates/list": "resources",
+    "tools/call": "tools",
+    "tools/list": "tools",
+}
+"""The capability of a server that a request to it takes for granted."""
+
 _Judge = Callable[[Raw, Revision, Revision], Raw | None]
 
 
@@ -39,6 +51,11 @@ def server_capabilities(declared: Members, source: Revision, target: Revision) -
     if unsaid and "completions" not in kept and ("prompts" in kept or "resources" in kept):
         kept["completions"] = EMPTY
     return kept
+
+
+def is_undeclared(method: str, declared: Members, revision: Revision) -> bool:
+    """Whether a client of `revision` must not send this request to a server that declared this (H-15)."""
+    return revision.has(Trait.NEGOTIATED) and NEEDS.get(method, method) not in declared
 
 
 def _judged(declared: Members, source: Revision, target: Revision, judges: dict[str, _Judge]) -> Members:

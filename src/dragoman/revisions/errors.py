@@ -31,7 +31,7 @@ def translated(
     if code is None or source is target:
         return error
     if code == URL_REQUIRED:
-        return {name: value for name, value in _recoded(error, INTERNAL).items() if name != "data"}
+        return unfollowed(error)
     if target.era is Era.LEGACY or source.era is Era.MODERN:
         return error
     if code == RESOURCE_MISSING:
@@ -40,6 +40,11 @@ def translated(
         data = {"code": error["code"]} | ({"data": error["data"]} if "data" in error else {})
         return _recoded(error, INTERNAL) | {"data": closed(data)}
     return error
+
+
+def unfollowed(error: Members) -> Members:
+    """A request to visit a page, for a client that cannot be sent to one: -32603 with the message and without data."""
+    return {name: value for name, value in _recoded(error, INTERNAL).items() if name != "data"}
 
 
 def _code(code: Raw | None) -> int | None:

@@ -208,7 +208,7 @@ class Conversation:
             now = self._loop.time()
             try:
                 for line in piece:
-                    receive(line, now)
+                    receive(line, now, of)
             except Exception as error:
                 self._fault(error)
             self._settle()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dragoman.revisions import HANDSHAKE, LATEST, LATEST_LEGACY, ORDER, Revision
+from dragoman.revisions.errors import unfollowed
 from dragoman.revisions.plan import lowering
 from dragoman.wire.members import closed, opened
 
@@ -99,3 +100,10 @@ def test_an_error_that_passes_is_the_same_object() -> None:
     error = opened(b'{"code": -32603, "message": "m", "data": 1.50}')
 
     assert lowering(*UP).error("tools/call", error) is error
+
+
+def test_a_page_that_nobody_can_visit_leaves_the_message() -> None:
+    error = opened(json.dumps(err(-32042, {"elicitations": []})).encode())
+
+    assert json.loads(bytes(closed(unfollowed(error)))) == err(-32603)
+    assert lowering(LATEST_LEGACY, LATEST_LEGACY).error("tools/call", error) is error

@@ -1,0 +1,64 @@
+"""What a back says of lines that are no plain answer; the same for both ways to talk."""
+
+import msgspec
+from msgspec import UNSET
+
+from dragoman.exchange.events import ServerError
+from dragoman.exchange.notes import Level, Notes
+from dragoman.faults import Cause, Fault
+from dragoman.limits import Limits
+from dragoman.wire.frame import Broken, Flaw, Opened
+from dragoman.wire.members import own
+
+
+class _Error(msgspec.Struct, gc=False):
+    code: int
+    message: str
+
+
+_error = msgspec.json.Decoder(_Error).decode
+
+
+class Noise:
+    """Counts what a server writes that is no message for us, and notes each piece."""
+
+    __slots__ = ("_notes", "count")
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self.count = 0
+
+    def add(self, what: str) -> None:
+        self.count += 1
+        self._notes.note(Level.WARN, "upstream", f"the server wrote {what}; it was skipped")
+
+    def add_line(self, broken: Broken, limits: Limits) -> None:
+        shown = broken.excerpt[: limits.excerpt].decode("utf-8", "replace")
+        self.add(f"a line that is {broken.flaw.value}: {shown!r}")
+
+    def detail(self) -> str:
+        return f"lines of the server that are no newline-delimited JSON-RPC: {self.count}; see the log"
+
+
+def error_of(frame: Opened) -> Fault | ServerError:
+    """Why a response without a result failed its request."""
+    if frame.error is UNSET:
+        return Fault(Cause.INVALID_RESPONSE, "the response has neither a result nor an error")
+    try:
+        return ServerError(_error(frame.error).code, own(frame.error))
+    except msgspec.DecodeError:
+        return Fault(Cause.INVALID_RESPONSE, "the error is not an error object")
+
+
+def refused(broken: Broken) -> Fault:
+    """What a request of the server that cannot be read is answered with."""
+    if broken.flaw in (Flaw.NOT_JSON, Flaw.NOT_UTF8):
+        return Fault(Cause.PARSE_ERROR)
+    return Fault(Cause.LINE_TOO_LONG if broken.flaw is Flaw.TOO_LONG else Cause.INVALID_REQUEST_SHAPE)
+
+
+def unreadable(broken: Broken, limits: Limits) -> Fault:
+    """What a response that cannot be read is for its request (SIZE-05)."""
+    if broken.flaw is Flaw.TOO_LONG:
+        return Fault(Cause.INVALID_RESPONSE, f"the response is longer than the line limit of {limits.line} bytes")
+    return Fault(Cause.INVALID_RESPONSE, f"the response is {broken.flaw.value}")

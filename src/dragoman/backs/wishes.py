@@ -1,0 +1,122 @@
+"""What the client wants to hear of, toward a server that tells changes on its own.
+
+Lists need nothing upstream: the server tells of them unasked, and what is not wished for is dropped here. Each URI
+that a wish adds or gives up is a request, `resources/subscribe` or `resources/unsubscribe`. The wish is in force when
+the last of them is answered. If every one of them fails, it fails with the first error, and what was in force stays
+(CHANGE-07). A front lets wishes run one at a time (CHANGE-01).
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dragoman.exchange.events import Changed, Filter, Reason, ServerError
+from dragoman.faults import Cause, Fault
+from dragoman.limits import Limits
+from dragoman.wire.members import Members, encoded, text_of
+
+if TYPE_CHECKING:
+    from dragoman.backs.legacy import Legacy
+
+FIRST = 0
+"""The wish that has no request of the client behind it, and gets no answer."""
+
+CHANGES = {
+    "notifications/tools/list_changed": Changed.TOOLS,
+    "notifications/prompts/list_changed": Changed.PROMPTS,
+    "notifications/resources/list_changed": Changed.RESOURCES,
+    "notifications/resources/updated": Changed.RESOURCE,
+}
+SUBSCRIBE = "resources/subscribe"
+UNSUBSCRIBE = "resources/unsubscribe"
+
+
+class Wishes:
+    def __init__(self, back: "Legacy", limits: Limits) -> None:
+        self._back = back
+        self._seconds = limits.timeouts.acknowledgement
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing is wanted and nothing is subscribed to."""
+        self.filter = Filter()
+        self.due: float | None = None
+        self._subscribed: dict[str, None] = {}
+        self._asked: dict[bytes, tuple[str, str]] = {}  # by our id: the method and the URI
+        self._change = FIRST
+        self._wanted = Filter()
+        self._failure: Fault | ServerError | None = None
+        self._succeeded = False
+
+    def want(self, change: int, wanted: Filter, now: float) -> None:
+        """Hear of just these changes from now on; answered by `watching` or `not_watching`."""
+        self._change, self._wanted = change, wanted
+        self._failure, self._succeeded = None, False
+        for uri in wanted.uris:
+            if uri not in self._subscribed:
+                self._ask(SUBSCRIBE, uri)
+        for uri in self._subscribed:
+            if uri not in wanted.uris:
+                self._ask(UNSUBSCRIBE, uri)
+        if self._asked:
+            self.due = now + self._seconds
+        else:
+            self._settle(now)
+
+    def stop(self) -> None:
+        """Nothing is wanted any more: the server may forget its subscriptions, whether it answers or not."""
+        for uri in self._subscribed:
+            self._back.request(UNSUBSCRIBE, encoded({"uri": uri}))
+        self.forget()
+
+    def event(self, method: str, params: Members, now: float) -> None:
+        """A change the server tells of. A URI below one that was subscribed to may change too, so any may come."""
+        what = CHANGES[method]
+        wanted = {
+            Changed.TOOLS: self.filter.tools,
+            Changed.PROMPTS: self.filter.prompts,
+            Changed.RESOURCES: self.filter.resources,
+            Changed.RESOURCE: bool(self.filter.uris) and text_of(params.get("uri")) is not None,
+        }
+        if wanted[what]:
+            self._back.middle.changed(what, params, now)
+
+    def awaits(self, id: bytes) -> bool:
+        """Whether a request of that id has no answer yet."""
+        return id in self._asked
+
+    def reply(self, id: bytes, failure: Fault | ServerError | None, now: float) -> bool:
+        """Take the answer to one of the requests; `False` when `id` is of none."""
+        method, uri = self._asked.pop(id, (None, ""))
+        if method is None:
+            return False
+        if failure is not None:
+            self._failure = self._failure or failure
+        elif method == SUBSCRIBE:
+            self._succeeded = True
+            self._subscribed[uri] = None
+        else:
+            self._succeeded = True
+            self._subscribed.pop(uri, None)
+        if not self._asked:
+            self._settle(now)
+        return True
+
+    def tick(self, now: float) -> None:
+        if self.due is None or self.due > now:
+            return
+        for id, (method, _) in list(self._asked.items()):
+            self._back.withdraw(id, Reason.TIMED_OUT)
+            self.reply(id, Fault(Cause.TIMEOUT, f"{method}, limit: {self._seconds:g} s"), now)
+
+    def _ask(self, method: str, uri: str) -> None:
+        self._asked[self._back.request(method, encoded({"uri": uri}))] = (method, uri)
+
+    def _settle(self, now: float) -> None:
+        change, failure, self.due = self._change, self._failure, None
+        if failure is not None and not self._succeeded:
+            self._back.middle.not_watching(change, failure, now)
+            return
+        granted = tuple(uri for uri in self._wanted.uris if uri in self._subscribed)
+        self.filter = replace(self._wanted, uris=granted)
+        if change != FIRST:
+            self._back.middle.watching(change, self.filter, False, now)

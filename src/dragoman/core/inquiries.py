@@ -1,0 +1,184 @@
+"""The questions that a server asks by requests of its own, from `inquired` to the one answer that it gets.
+
+Each is judged by itself, as a round of one question: may this client be asked, what does its revision say instead, and
+is that an answer (`questions`). A question that may not be asked is refused to the server and never shown. What a
+client sees is what the server wrote, in the client's revision: nothing stands in for an empty form or a page here, and
+the server's own elicitation ids reach the client, who meets them again in the notice that the page is done with.
+
+A question is open until it is answered, withdrawn by the server, or void because its call is over (`attribution`), but
+no longer than the limit for answers of the client (TIME-05). Every end but the server's own gives the server an answer.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dragoman.core import questions
+from dragoman.core.attribution import Attribution, attributed
+from dragoman.core.inflight import Inflight
+from dragoman.exchange.caller import Caller
+from dragoman.exchange.events import Answer, Answered, Call, Erred, Inquiry, Reason, ServerError
+from dragoman.exchange.notes import Level
+from dragoman.faults import INVALID_PARAMS, METHOD_NOT_FOUND, Cause, Fault
+from dragoman.limits import Patience, patience_of
+from dragoman.revisions.capabilities import client_capabilities
+from dragoman.revisions.plan import Plan, Policy
+from dragoman.wire.members import closed, object_in, opened, text_of
+
+if TYPE_CHECKING:
+    from dragoman.core.mediator import Mediator
+
+
+class Asked(Call):
+    """An open question, in the form of a call so that it goes through the same doors as the questions of calls."""
+
+    __slots__ = ("attribution", "inquiry", "round")
+
+    def __init__(
+        self, inquiry: Inquiry, method: str, caller: Caller, round_: questions.Round, attribution: Attribution
+    ) -> None:
+        super().__init__(inquiry.key, method, {}, caller, None, False)
+        self.inquiry = inquiry
+        self.round = round_
+        self.attribution = attribution
+
+    @property
+    def label(self) -> str:
+        return f"question {self.key} of the server"
+
+
+class Inquiries:
+    """`policy` is that of the plans; caller and plans are known from `begin` on."""
+
+    def __init__(self, mediator: "Mediator", policy: Policy) -> None:
+        self._mediator = mediator
+        self._policy = policy
+        self._open = Inflight(mediator.limits)
+        self._asked: dict[int, Asked] = {}
+        self._declared: Caller
+        self._caller: Caller
+        self._up: Plan
+        self._down: Plan
+
+    def begin(self, caller: Caller, up: Plan, down: Plan) -> None:
+        """The handshake is over: `up` leads to the server. It may ask for what its own revision let it be told."""
+        told = client_capabilities(caller.capabilities, caller.revision, down.source)
+        self._declared = caller
+        self._caller = replace(caller, capabilities=told)
+        self._up, self._down = up, down
+
+    def __len__(self) -> int:
+        return len(self._asked)
+
+    @property
+    def wake(self) -> float:
+        return self._open.wake
+
+    # ------------------------------------------------------------------ from the server
+
+    def ask(self, inquiry: Inquiry, now: float) -> None:
+        mediator = self._mediator
+        request = opened(inquiry.request)
+        method = text_of(request["method"]) or ""
+        asked = closed({method: inquiry.request})
+        round_ = questions.read_round(asked, self._caller, self._down, self._policy, mediator.limits, mediator.losses)
+        mediator.report(method)
+        if isinstance(round_, Fault):
+            self._refuse(inquiry, method, round_)
+            return
+        for text in round_.notes:
+            mediator.notes.note(Level.WARN, "input", text)
+        if not round_.questions:
+            mediator.back.satisfied(inquiry, Answered(round_.ready[method]))
+            return
+        question = round_.questions[0]
+        if question.url is not None and text_of(question.params.get("elicitationId")) is None:
+            self._refuse(inquiry, method, Fault(Cause.INVALID_INPUT_REQUEST, "it names no elicitationId"))
+            return
+        attribution = attributed(inquiry, method, mediator.inflight)
+        call = self._asked[inquiry.key] = Asked(inquiry, method, self._declared, round_, attribution)
+        self._open.enter(call, Patience.INPUT, now)
+        for waiting in attribution.waiting:
+            mediator.inflight.wait_for(waiting, Patience.INPUT, now)
+        mediator.front.ask(call, [replace(question, url=None, empty_form=False)], now)
+
+    def withdraw(self, inquiry: Inquiry, now: float) -> None:
+        """The server needs no answer any more."""
+        call = self._asked.get(inquiry.key)
+        if call is not None and self._leave(call, now):
+            self._mediator.front.withdraw(call, Reason.SERVER_WITHDREW)
+
+    # ------------------------------------------------------------------ from the client
+
+    def answered(self, call: Asked, answers: dict[str, Answer], now: float) -> None:
+        if not self._leave(call, now):
+            return
+        answer = answers[call.method]
+        if isinstance(answer, Erred) and answer.error is not None:
+            self._mediator.back.satisfied(call.inquiry, answer)
+            return
+        judged = questions.judge(call.round, answers, self._caller, self._up, self._policy, self._mediator.losses)
+        self._mediator.report(call.method, "server")
+        assert not isinstance(judged, ServerError)
+        if isinstance(judged, Fault):
+            if judged.extra and call.method == questions.SAMPLING:  # the server's revision has no words for it
+                judged = replace(judged, code=METHOD_NOT_FOUND)
+            self._mediator.back.satisfied(call.inquiry, judged)
+        else:
+            self._mediator.back.satisfied(call.inquiry, Answered(judged[call.method]))
+
+    # ------------------------------------------------------------------ other ends
+
+    def call_over(self, owner: Call, reason: Reason, now: float) -> None:
+        """A call is over, and with it the questions that belong to it."""
+        for call in list(self._asked.values()):
+            if call.attribution.owner is owner:
+                self._end(call, reason, Fault(Cause.CANCELED, reason.value), now)
+
+    def all_over(self, reason: Reason, now: float) -> None:
+        """One side is gone."""
+        for call in list(self._asked.values()):
+            self._end(call, reason, Fault(Cause.CANCELED, reason.value), now)
+
+    def tick(self, now: float) -> None:
+        if self._open.wake > now:
+            return
+        for call in self._open.overdue(now):
+            limit = self._open.limit(Patience.INPUT)
+            self._end(call, Reason.NO_ANSWER, Fault(Cause.INPUT_TIMEOUT, f"limit: {limit:g} s"), now)
+        for call in self._open.slow(now):
+            elapsed = now - call.started
+            text = f"{call.method} ({call.label}) waits for the client, {elapsed:.0f} s"
+            self._mediator.notes.note(Level.INFO, "call", text)
+        self._open.plan_wake()
+
+    def _end(self, call: Call, reason: Reason, why: Fault, now: float) -> None:
+        assert isinstance(call, Asked)
+        if self._leave(call, now):
+            self._mediator.front.withdraw(call, reason)
+            self._mediator.back.satisfied(call.inquiry, why)
+
+    def _leave(self, call: Asked, now: float) -> bool:
+        """Take a question out; the calls that waited for it, and for no other, are given their own limit again."""
+        if not self._open.leave(call):
+            return False
+        del self._asked[call.key]
+        inflight = self._mediator.inflight
+        for waiting in call.attribution.waiting:
+            others = any(waiting in other.attribution.waiting for other in self._asked.values())
+            if waiting in inflight and not others:
+                inflight.wait_for(waiting, patience_of(waiting.method, 2), now)
+        return True
+
+    def _refuse(self, inquiry: Inquiry, method: str, why: Fault) -> None:
+        self._mediator.notes.note(Level.WARN, "input", f"{method} of the server is refused: {why.cause}, {why.detail}")
+        self._mediator.back.satisfied(inquiry, replace(why, code=self._code(inquiry, method, why)))
+
+    def _code(self, inquiry: Inquiry, method: str, why: Fault) -> int:
+        """-32602 for params that are wrong, or of a mode that was not declared; -32601 for all that is not there."""
+        if why.cause is Cause.INVALID_INPUT_REQUEST:
+            return INVALID_PARAMS
+        if method == questions.ELICITATION and self._declared.has("elicitation"):
+            params = object_in(opened(inquiry.request).get("params")) or {}
+            if why.cause is Cause.UNDECLARED_INPUT_REQUEST or text_of(params.get("mode")) == "url":
+                return INVALID_PARAMS
+        return METHOD_NOT_FOUND
