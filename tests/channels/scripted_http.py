@@ -19,6 +19,7 @@ from dragoman.transports.http.address import address
 from dragoman.transports.http.bounds import Bounds
 from dragoman.transports.http.client import HttpChannel
 from dragoman.transports.http.loss import Loss
+from dragoman.transports.http.session import SessionChannel
 from dragoman.transports.http.target import Header, Target
 
 STAMP = {
@@ -170,19 +171,21 @@ class Side:
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
+        self.of: list[bytes | None] = []
         self.batches: list[int] = []
         self.losses: list[tuple[bytes, Loss]] = []
         self.notes: list[str] = []
         self.drains = 0
-        self.channel: HttpChannel
+        self.channel: HttpChannel | SessionChannel
         self._changed = asyncio.Event()
 
     @property
     def said(self) -> list[Any]:
         return [json.loads(line) for line in self.lines]
 
-    def take(self, lines: list[bytes], of: bytes) -> None:
+    def take(self, lines: list[bytes], of: bytes | None) -> None:
         self.lines += lines
+        self.of += [of] * len(lines)
         self.batches.append(len(lines))
         self._changed.set()
 
@@ -240,13 +243,15 @@ async def connected(
     environment: dict[str, str] | None = None,
     ca_file: str | None = None,
     limits: Limits | None = None,
+    kind: type[HttpChannel | SessionChannel] = HttpChannel,
+    side: Side | None = None,
     **bounds: Any,
 ) -> AsyncGenerator[Side, None]:
     """A channel to a server, and its side of the bridge."""
-    side = Side()
+    side = side or Side()
     given = tuple(Header(name, value) for name, value in (headers or {}).items())
     target = Target(address(url), given, ca_file, environment or {})
-    side.channel = HttpChannel(
+    side.channel = kind(
         target,
         asyncio.get_running_loop(),
         limits or replace(Limits(), grace=1.0),
