@@ -20,6 +20,7 @@ from dragoman.transports.http.bounds import Bounds
 from dragoman.transports.http.client import HttpChannel
 from dragoman.transports.http.loss import Loss
 from dragoman.transports.http.session import SessionChannel
+from dragoman.transports.http.sse import SseChannel
 from dragoman.transports.http.target import Header, Target
 
 STAMP = {
@@ -176,8 +177,8 @@ class Side:
         self.losses: list[tuple[bytes, Loss]] = []
         self.notes: list[str] = []
         self.drains = 0
-        self.channel: HttpChannel | SessionChannel
-        self._changed = asyncio.Event()
+        self.channel: HttpChannel | SessionChannel | SseChannel
+        self.changed = asyncio.Event()
 
     @property
     def said(self) -> list[Any]:
@@ -187,24 +188,24 @@ class Side:
         self.lines += lines
         self.of += [of] * len(lines)
         self.batches.append(len(lines))
-        self._changed.set()
+        self.changed.set()
 
     def lose(self, id: bytes, loss: Loss) -> None:
         self.losses.append((id, loss))
-        self._changed.set()
+        self.changed.set()
 
     def note(self, text: str) -> None:
         self.notes.append(text)
-        self._changed.set()
+        self.changed.set()
 
     def drain(self) -> None:
         self.drains += 1
-        self._changed.set()
+        self.changed.set()
 
     async def until(self, true: Callable[[], bool]) -> None:
         while not true():
-            self._changed.clear()
-            await self._changed.wait()
+            self.changed.clear()
+            await self.changed.wait()
 
     async def messages(self, count: int) -> list[Any]:
         await self.until(lambda: len(self.lines) >= count or bool(self.losses))
@@ -219,6 +220,7 @@ class Side:
 
     async def idle(self) -> None:
         """Wait until the responses of all requests have come to their end."""
+        assert not isinstance(self.channel, SseChannel)
         tasks = self.channel._tasks  # pyright: ignore[reportPrivateUsage]
         if tasks:
             await asyncio.wait(tasks)
@@ -251,7 +253,7 @@ async def connected(
     side = side or Side()
     given = tuple(Header(name, value) for name, value in (headers or {}).items())
     target = Target(address(url), given, ca_file, environment or {})
-    side.channel = kind(
+    channel = side.channel = kind(
         target,
         asyncio.get_running_loop(),
         limits or replace(Limits(), grace=1.0),
@@ -264,7 +266,7 @@ async def connected(
     try:
         yield side
     finally:
-        await side.channel.aclose()
+        await channel.aclose()
 
 
 def played(scene: Callable[[], Awaitable[None]]) -> None:

@@ -1,8 +1,8 @@
 """Servers at a URL, as a conversation opens them. aiohttp is imported when that happens, and not before."""
 
 import asyncio
+from collections.abc import Callable
 from errno import EINVAL
-from typing import TYPE_CHECKING
 
 from dragoman.channel import Channel
 from dragoman.faults import Cause, Fault
@@ -11,10 +11,6 @@ from dragoman.transports.http.bounds import Bounds
 from dragoman.transports.http.loss import Loss
 from dragoman.transports.http.target import Target
 from dragoman.transports.upstream import Receiver
-
-if TYPE_CHECKING:
-    from dragoman.transports.http.client import HttpChannel
-    from dragoman.transports.http.session import SessionChannel
 
 
 class Url:
@@ -39,32 +35,59 @@ class Url:
         from dragoman.transports.http.proxy import UnusableProxy
         from dragoman.transports.http.target import UnusableTrust
 
-        def lines(lines: list[bytes], of: bytes | None) -> None:
-            receiver.lines([*lines], of)
-
-        def lane_lost(id: bytes, loss: Loss) -> None:
-            receiver.lane_lost(id, Fault(loss.kind, loss.detail), loss.may_retry)
-
         try:
-            return self._kind()(
-                self._target, loop, limits, lines, lane_lost, receiver.drained, receiver.note, self._bounds
-            )
+            return self._channel(receiver, loop, limits)
         except (UnusableProxy, UnusableTrust) as error:
             raise OSError(EINVAL, str(error)) from None
 
     def open_unused(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel | None:
         return None
 
-    def _kind(self) -> "type[HttpChannel | SessionChannel]":
+    def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
         from dragoman.transports.http.client import HttpChannel
 
-        return HttpChannel
+        lines, lost = _lines(receiver), _lane_lost(receiver)
+        return HttpChannel(self._target, loop, limits, lines, lost, receiver.drained, receiver.note, self._bounds)
 
 
 class SessionUrl(Url):
     """A server with a handshake, over Streamable HTTP (`http-session:URL`)."""
 
-    def _kind(self) -> "type[HttpChannel | SessionChannel]":
+    def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
         from dragoman.transports.http.session import SessionChannel
 
-        return SessionChannel
+        lines, lost = _lines(receiver), _lane_lost(receiver)
+        return SessionChannel(self._target, loop, limits, lines, lost, receiver.drained, receiver.note, self._bounds)
+
+
+class SseUrl(Url):
+    """A server with a handshake, over HTTP+SSE (`sse:URL`)."""
+
+    def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
+        from dragoman.transports.http.sse import SseChannel
+
+        return SseChannel(
+            self._target,
+            loop,
+            limits,
+            _lines(receiver),
+            _lane_lost(receiver),
+            receiver.gone,
+            receiver.drained,
+            receiver.note,
+            self._bounds,
+        )
+
+
+def _lines(receiver: Receiver) -> Callable[[list[bytes], bytes | None], None]:
+    def lines(lines: list[bytes], of: bytes | None) -> None:
+        receiver.lines([*lines], of)
+
+    return lines
+
+
+def _lane_lost(receiver: Receiver) -> Callable[[bytes, Loss], None]:
+    def lane_lost(id: bytes, loss: Loss) -> None:
+        receiver.lane_lost(id, Fault(loss.kind, loss.detail), loss.may_retry)
+
+    return lane_lost
