@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from channels.scripted_http import Request, event, html, played
-from channels.scripted_session import LOG, Sessions, echo, held, opened, result
+from channels.scripted_session import LOG, Sessions, echo, held, opened, opening, result
 from dragoman.faults import Cause
 
 PROVES = ("B113", "B126", "B128", "B129", "B131", "EXIT-05", "SIZE-04")
@@ -305,5 +305,32 @@ def test_a_cancel_ends_the_wait_for_a_stream() -> None:
             assert not side.losses
         assert sessions.seen.count("GET") == 1
         assert "POST notifications/cancelled" in sessions.seen
+
+    played(scene)
+
+
+def test_the_answer_to_initialize_is_resumed_in_the_session_that_it_begins() -> None:
+    class Leaving(Sessions):
+        async def initialize(self, request: Request) -> None:
+            self.known.add("s1")
+            await request.raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nMcp-Session-Id: s1\r\n\r\n")
+            await request.raw("id: 界\ndata:\n\n".encode())
+            request.writer.close()
+
+    async def get(request: Request) -> None:
+        asked.append(request["Last-Event-ID"])
+        if len(asked) == 1:
+            await request.stream(event(result(0, **opening())))
+        else:
+            await request.answer(b"", 405, None)
+
+    asked: list[str | None] = []
+
+    async def scene() -> None:
+        async with opened(Leaving(get=get)) as (server, side):
+            side.call(1)
+            await side.answer(1)
+            assert server.requests[1]["MCP-Protocol-Version"] is None
+        assert asked == ["界".encode().decode("latin-1"), None]
 
     played(scene)

@@ -17,7 +17,7 @@ from dragoman.transports.http.agreement import BAD_REQUEST, SESSION_ID, Session
 from dragoman.transports.http.answer import Said, Sort, said
 from dragoman.transports.http.binding import ACCEPT, EVENT_STREAM, JSON
 from dragoman.transports.http.bounds import Bounds
-from dragoman.transports.http.endpoint import Endpoint, Origin, origin_of
+from dragoman.transports.http.endpoint import Endpoint, Origin, Reserved, origin_of
 from dragoman.transports.http.events import BOM, MESSAGE, Events
 from dragoman.transports.http.loss import Loss, Lost, cut, invalid, is_fine, refused, unusable
 from dragoman.transports.http.outgoing import Outgoing
@@ -66,6 +66,7 @@ class Exchange:
         self._out = out
         self._road = road
         self._session = session
+        self._reserved = session.reserved if session is not None else None
         self._passed = passed
         self._answered = answered
         self._trail = Trail(road.limits, road.bounds)
@@ -80,11 +81,11 @@ class Exchange:
             SessionOver: a new session is needed first.
         """
         road, session = self._road, self._session
-        async with road.endpoint.sent(
-            "POST", post_headers(session), self._out.body, session.reserved if session is not None else None
-        ) as response:
+        async with road.endpoint.sent("POST", post_headers(session), self._out.body, self._reserved) as response:
             taken()
             self.minted, self.origin = response.headers.get(SESSION_ID), origin_of(response)
+            if session is None and self.minted is not None:
+                self._reserved = Reserved(self.origin, {SESSION_ID: self.minted})  # should this stream be resumed
             if session is not None:
                 if is_last and response.status == BAD_REQUEST:
                     session.doubted = True
@@ -112,16 +113,14 @@ class Exchange:
 
     async def _resumed(self) -> bool:
         """Wait, and open the stream once more; whether it brought the response."""
-        road, trail, session = self._road, self._trail, self._session
+        road, trail = self._road, self._trail
         if trail.in_vain > road.bounds.resumes:
             assert self._loss is not None
             raise Lost(self._loss)
         await asyncio.sleep(trail.wait())
-        headers = {**get_headers(session), **trail.headers}
+        headers = {**get_headers(self._session), **trail.headers}
         try:
-            async with road.endpoint.sent(
-                "GET", headers, reserved=session.reserved if session is not None else None
-            ) as response:
+            async with road.endpoint.sent("GET", headers, reserved=self._reserved) as response:
                 if not is_fine(response.status):
                     raise Lost(refused(response.status, "the stream could not be resumed"))
                 if not road.reading.is_stream(response):

@@ -50,7 +50,7 @@ class Listener:
             except Lost as lost:
                 if not lost.loss.may_retry:
                     if lost.loss.status != NOT_ALLOWED:
-                        self._road.note(f"the server has no stream of its own messages: {lost}")
+                        self._road.note(f"the stream of the server's own messages is not opened again: {lost}")
                     return
             finally:
                 self.began.set()
