@@ -354,7 +354,8 @@ def test_a_cancel_is_posted_and_the_response_given_up() -> None:
     played(scene)
 
 
-def test_a_cancel_of_what_was_never_posted_is_not_posted() -> None:
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_cancel_of_what_was_never_posted_is_not_posted(begun: bool) -> None:
     async def scene() -> None:
         go = asyncio.Event()
 
@@ -365,7 +366,8 @@ def test_a_cancel_of_what_was_never_posted_is_not_posted() -> None:
         sessions = Sessions(notify=notify)
         async with opened(sessions) as (_, side):
             side.call(1)
-            await asyncio.sleep(0)
+            if begun:
+                await asyncio.sleep(0)
             side.cancel(1)
             side.call(2)
             go.set()

@@ -234,7 +234,15 @@ def test_no_new_session_is_told_and_the_next_request_tries_again(again: Script, 
                 await super().initialize(request)
 
     async def scene() -> None:
-        sessions = Once()
+        both = asyncio.Event()
+
+        async def stranger(request: Request) -> None:
+            if request.id == 3:
+                both.set()
+            await both.wait()
+            await unknown(request)
+
+        sessions = Once(stranger=stranger)
         async with opened(sessions, replace(QUICK, timeouts=replace(Timeouts(), discover=0.05))) as (_, side):
             side.call(1)
             await side.answer(1)

@@ -225,7 +225,7 @@ def test_a_server_that_wants_to_be_asked_again_is_asked_when_it_says() -> None:
             side.call(1)
             await side.answer(1)
         assert len(times) == 10
-        assert all(after - before >= 0.003 for before, after in pairwise(times))
+        assert all(after - before >= 0.002 for before, after in pairwise(times))
 
     played(scene)
 

@@ -235,7 +235,7 @@ def test_without_an_endpoint_every_waiting_request_is_lost_and_the_next_one_trie
             side.lines.clear()
             stream.get = stream.open
             await side.initialize()
-            assert side.channel.backlog == 0
+            await side.until_true(lambda: side.channel.backlog == 0)
 
     played(scene)
 
@@ -361,7 +361,8 @@ def test_the_end_of_the_stream_is_the_end_of_the_server(how: str) -> None:
     played(scene)
 
 
-def test_a_cancel_is_posted_if_its_request_was() -> None:
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_cancel_is_posted_if_its_request_was(begun: bool) -> None:
     async def scene() -> None:
         go = asyncio.Event()
 
@@ -378,10 +379,15 @@ def test_a_cancel_is_posted_if_its_request_was() -> None:
             side.cancel(1)
             side.notify("notifications/slow")
             side.call(2)
-            await side.until_true(lambda: len(stream.messages) == 3)
+            if begun:
+                await side.until_true(lambda: len(stream.messages) == 3)
             side.cancel(2)
-            go.set()
             side.notify("notifications/last")
+            await side.until_true(lambda: len(stream.messages) == 3)
+            await asyncio.sleep(0.005)
+            assert len(stream.messages) == 3  # what takes the place of the request waits as it would have waited
+            assert side.channel.backlog == 0
+            go.set()
             await side.until_true(lambda: len(stream.messages) == 4)
         names = [one["method"] for one in stream.messages]
         assert names == ["tools/call", "notifications/cancelled", "notifications/slow", "notifications/last"]

@@ -126,9 +126,11 @@ class HttpChannel:
         return task
 
     def _cancel(self, id: Raw | None) -> None:
-        task = self._open.pop(bytes(id), None) if id is not None else None
+        key = bytes(id) if id is not None else b""
+        task = self._open.pop(key, None)
         if task is not None:
             task.cancel()
+            self._loop.call_soon(self._backlog.take, key)  # the task may never have begun
 
     async def _request(self, post: Post, id: bytes) -> None:
         """From the POST to the answer, or to the loss."""

@@ -9,6 +9,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import aiohttp
 
@@ -32,17 +33,15 @@ class SessionOver(Exception):
     """The server does not know the session of this request, which it has not carried out."""
 
 
+@dataclass(frozen=True, slots=True)
 class Road:
     """What the requests of one channel have in common."""
 
-    def __init__(
-        self, endpoint: Endpoint, reading: Reading, limits: Limits, bounds: Bounds, note: Callable[[str], None]
-    ) -> None:
-        self.endpoint = endpoint
-        self.reading = reading
-        self.limits = limits
-        self.bounds = bounds
-        self.note = note
+    endpoint: Endpoint
+    reading: Reading
+    limits: Limits
+    bounds: Bounds
+    note: Callable[[str], None]
 
 
 class Exchange:

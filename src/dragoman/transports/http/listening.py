@@ -14,7 +14,7 @@ from dragoman.transports.http.agreement import Session
 from dragoman.transports.http.answer import Said, Sort, said
 from dragoman.transports.http.events import MESSAGE, Events
 from dragoman.transports.http.exchange import Road, get_headers, messages_in
-from dragoman.transports.http.loss import Lost, invalid, refused
+from dragoman.transports.http.loss import Lost, invalid, is_fine, refused
 from dragoman.transports.http.trail import Trail
 
 NOT_ALLOWED = 405
@@ -62,7 +62,7 @@ class Listener:
         headers = {**get_headers(session), **self._trail.headers}
         async with road.endpoint.sent("GET", headers, reserved=session.reserved) as response:
             self.began.set()
-            if not 200 <= response.status <= 299:
+            if not is_fine(response.status):
                 raise Lost(refused(response.status))
             if not road.reading.is_stream(response):
                 raise Lost(invalid(response.status, "no event stream"))

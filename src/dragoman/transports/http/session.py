@@ -148,11 +148,15 @@ class SessionChannel:
 
     def _give_up(self, id: Raw | None) -> bool:
         """End an open request; whether the server has to hear of it."""
-        task = self._open.pop(bytes(id), None) if id is not None else None
+        key = bytes(id) if id is not None else b""
+        task = self._open.pop(key, None)
         if task is None:
             return False
         task.cancel()
-        return bytes(id or b"") not in self._unposted
+        self._loop.call_soon(self._backlog.take, key)  # the task may never have begun
+        is_posted = key not in self._unposted
+        self._unposted.discard(key)
+        return is_posted
 
     async def _post(self, out: Outgoing, before: asyncio.Event | None, accepted: asyncio.Event | None) -> None:
         """A notification or a response: whatever the body of the response to it is, it is of no use (B111)."""
@@ -160,11 +164,9 @@ class SessionChannel:
             await self._turn(before)
             await self._renewed(None)
             session = self._session
-            try:
-                await self._tell_server(out, session)
-            finally:
-                if out.method == INITIALIZED and session is not None and not self._closing:
-                    await self._listen(session)
+            await self._tell_server(out, session)
+            if out.method == INITIALIZED and session is not None and not self._closing:
+                await self._listen(session)
         except Exception as error:
             self._unforeseen(error)
         finally:

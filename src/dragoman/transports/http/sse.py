@@ -23,7 +23,7 @@ from dragoman.transports.http.address import Address, Refused, address
 from dragoman.transports.http.agreement import NOT_FOUND
 from dragoman.transports.http.answer import Sort, said
 from dragoman.transports.http.backlog import Backlog
-from dragoman.transports.http.binding import EVENT_STREAM, JSON
+from dragoman.transports.http.binding import ACCEPT, EVENT_STREAM, JSON
 from dragoman.transports.http.bounds import Bounds
 from dragoman.transports.http.connection import Connections
 from dragoman.transports.http.endpoint import Endpoint
@@ -38,7 +38,7 @@ from dragoman.transports.http.target import Target
 
 BOUNDS = Bounds()
 ENDPOINT = b"endpoint"
-HEADERS = {"Content-Type": JSON, "Accept": f"{JSON}, {EVENT_STREAM}"}
+HEADERS = {"Content-Type": JSON, "Accept": ACCEPT}
 
 
 @dataclass(eq=False)
@@ -51,10 +51,14 @@ class _Opening:
 
 @dataclass(eq=False)
 class _Turn:
-    """One message on its way. What follows waits so many seconds for it to be accepted."""
+    """One message on its way. What follows waits so many seconds for it to be `done`.
+
+    It waits for `before` itself until it is posted; if it never is, what follows waits for `before` in its place.
+    """
 
     seconds: float
-    accepted: asyncio.Event = field(default_factory=asyncio.Event)
+    before: "_Turn | None"
+    done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class SseChannel:
@@ -153,38 +157,38 @@ class SseChannel:
 
     def _give_up(self, id: Raw | None) -> bool:
         """Forget an open request; whether the server has to hear of it."""
-        task = self._open.pop(bytes(id), None) if id is not None else None
-        if task is None:
-            return False
-        if bytes(id or b"") in self._unposted:
+        key = bytes(id) if id is not None else b""
+        task = self._open.pop(key, None)
+        if task is not None and key in self._unposted:
             task.cancel()
+            self._unposted.discard(key)
+            self._loop.call_soon(self._backlog.take, key)  # the task may never have begun
             return False
-        return True
+        return task is not None
 
     def _post(self, out: Outgoing, id: bytes | None) -> asyncio.Task[None]:
         if self._opening is None:
             self._opening = _Opening()
             self._listening = self._loop.create_task(self._listen(self._opening), name="the stream of the server")
-        turn = _Turn(self._bounds.accept if id is None else self._bounds.turn)
-        work = self._posted(out, id, self._opening, self._before, turn)
-        self._before = turn
-        task = self._loop.create_task(work, name=f"{out.name} to the server")
+        turn = self._before = _Turn(self._bounds.accept if id is None else self._bounds.turn, self._before)
+        task = self._loop.create_task(self._posted(out, id, self._opening, turn), name=f"{out.name} to the server")
         self._posting.add(task)
-        task.add_done_callback(self._posting.discard)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._posting.discard(task)
+            turn.done.set()
+
+        task.add_done_callback(done)
         return task
 
-    async def _posted(
-        self, out: Outgoing, id: bytes | None, opening: _Opening, before: _Turn | None, turn: _Turn
-    ) -> None:
+    async def _posted(self, out: Outgoing, id: bytes | None, opening: _Opening, turn: _Turn) -> None:
         loss: Loss | None = None
         try:
             await opening.settled.wait()
             if opening.loss is not None:
                 raise Lost(opening.loss)
-            if before is not None and not before.accepted.is_set():
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(before.seconds):
-                        await before.accepted.wait()
+            await self._wait_for(turn.before)
+            turn.before = None
             self._unposted.discard(id or b"")
             await self._accepted(out)
         except Lost as lost:
@@ -194,7 +198,6 @@ class SseChannel:
             self._tell(f"internal error: {type(error).__name__}; please report it")
             loss = Loss(None, Cause.INTERNAL, type(error).__name__, False)
         finally:
-            turn.accepted.set()
             if id is not None:
                 self._unposted.discard(id)
                 self._backlog.take(id)
@@ -204,6 +207,13 @@ class SseChannel:
             self._tell(f"{out.name} was lost: {loss.detail}")
         elif self._open.pop(id, None) is not None:
             self._lose(id, loss)
+
+    async def _wait_for(self, turn: _Turn | None) -> None:
+        while turn is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(turn.seconds):
+                    await turn.done.wait()
+            turn = turn.before
 
     async def _accepted(self, out: Outgoing) -> None:
         """Post; any good status will do.
@@ -230,27 +240,17 @@ class SseChannel:
 
     async def _listen(self, opening: _Opening) -> None:
         """From GET to the end of the stream, which is the end of the server if it said where to post."""
-        loss: Loss
+        loss: Loss | None = None
         try:
             async with asyncio.timeout(self._bounds.endpoint) as limit:
-                async with self._stream.sent("GET", {"Accept": EVENT_STREAM}) as response:
-                    if not is_fine(response.status):
-                        raise Lost(refused(response.status))
-                    if not self._reading.is_stream(response):
-                        raise Lost(invalid(response.status, "no event stream"))
-                    await self._follow(response, opening, limit)
-                    loss = cut(response.status, "the event stream ended")
-                    how, cause = "closed its event stream", Cause.CLOSED
+                await self._heard(opening, limit)
         except Lost as lost:
             loss = lost.loss
-            how, cause = f"is lost with its event stream: {loss.detail}", loss.kind
         except TimeoutError:
             loss = cut(None, "no endpoint event in time")
-            how, cause = "", loss.kind
         except Exception as error:
             self._tell(f"internal error: {type(error).__name__}; please report it")
             loss = Loss(None, Cause.INTERNAL, type(error).__name__, False)
-            how, cause = "is lost by a fault of the bridge", loss.kind
         if not opening.settled.is_set():
             self._stream.forget()
             self._opening = None
@@ -261,7 +261,25 @@ class SseChannel:
             self._open.clear()
             for task in self._posting:
                 task.cancel()
-            self._gone(how, cause)
+            if loss is None:
+                self._gone("closed its event stream", Cause.CLOSED)
+            else:
+                self._gone(f"is lost with its event stream: {loss.detail}", loss.kind)
+
+    async def _heard(self, opening: _Opening, limit: asyncio.Timeout) -> None:
+        """All that the server says, until it ends the stream.
+
+        Raises:
+            Lost: there is no stream, it was cut off, or it ended before its endpoint event.
+        """
+        async with self._stream.sent("GET", {"Accept": EVENT_STREAM}) as response:
+            if not is_fine(response.status):
+                raise Lost(refused(response.status))
+            if not self._reading.is_stream(response):
+                raise Lost(invalid(response.status, "no event stream"))
+            await self._follow(response, opening, limit)
+            if not opening.settled.is_set():
+                raise Lost(cut(response.status, "the stream ended before its endpoint event"))
 
     async def _follow(self, response: aiohttp.ClientResponse, opening: _Opening, limit: asyncio.Timeout) -> None:
         events = Events(self._bounds.response)
