@@ -258,7 +258,7 @@ def test_a_stream_without_an_id_is_lost_once_and_its_call_not_sent_again() -> No
     played(scene)
 
 
-@pytest.mark.parametrize("form", ["503", "empty", "404", "400", "text"])
+@pytest.mark.parametrize("form", ["503", "empty", "404", "400", "text", "reset"])
 def test_a_stream_that_cannot_be_resumed_is_lost(form: str) -> None:
     async def call(request: Request) -> None:
         await request.stream(primed("r/0"))
@@ -270,6 +270,8 @@ def test_a_stream_that_cannot_be_resumed_is_lost(form: str) -> None:
             await request.stream()
         elif form == "text":
             await html(request)
+        elif form == "reset":
+            await request.stream(b"id\ndata:\n\n")  # from here on it cannot be resumed
         else:
             await request.answer(b"", int(form), None)
 

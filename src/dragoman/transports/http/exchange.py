@@ -113,7 +113,7 @@ class Exchange:
     async def _resumed(self) -> bool:
         """Wait, and open the stream once more; whether it brought the response."""
         road, trail = self._road, self._trail
-        if trail.in_vain > road.bounds.resumes:
+        if trail.id is None or trail.in_vain > road.bounds.resumes:
             assert self._loss is not None
             raise Lost(self._loss)
         await asyncio.sleep(trail.wait())
