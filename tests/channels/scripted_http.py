@@ -19,6 +19,8 @@ from dragoman.transports.http.address import address
 from dragoman.transports.http.bounds import Bounds
 from dragoman.transports.http.client import HttpChannel
 from dragoman.transports.http.loss import Loss
+from dragoman.transports.http.session import SessionChannel
+from dragoman.transports.http.sse import SseChannel
 from dragoman.transports.http.target import Header, Target
 
 STAMP = {
@@ -170,38 +172,40 @@ class Side:
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
+        self.of: list[bytes | None] = []
         self.batches: list[int] = []
         self.losses: list[tuple[bytes, Loss]] = []
         self.notes: list[str] = []
         self.drains = 0
-        self.channel: HttpChannel
-        self._changed = asyncio.Event()
+        self.channel: HttpChannel | SessionChannel | SseChannel
+        self.changed = asyncio.Event()
 
     @property
     def said(self) -> list[Any]:
         return [json.loads(line) for line in self.lines]
 
-    def take(self, lines: list[bytes], of: bytes) -> None:
+    def take(self, lines: list[bytes], of: bytes | None) -> None:
         self.lines += lines
+        self.of += [of] * len(lines)
         self.batches.append(len(lines))
-        self._changed.set()
+        self.changed.set()
 
     def lose(self, id: bytes, loss: Loss) -> None:
         self.losses.append((id, loss))
-        self._changed.set()
+        self.changed.set()
 
     def note(self, text: str) -> None:
         self.notes.append(text)
-        self._changed.set()
+        self.changed.set()
 
     def drain(self) -> None:
         self.drains += 1
-        self._changed.set()
+        self.changed.set()
 
     async def until(self, true: Callable[[], bool]) -> None:
         while not true():
-            self._changed.clear()
-            await self._changed.wait()
+            self.changed.clear()
+            await self.changed.wait()
 
     async def messages(self, count: int) -> list[Any]:
         await self.until(lambda: len(self.lines) >= count or bool(self.losses))
@@ -216,6 +220,7 @@ class Side:
 
     async def idle(self) -> None:
         """Wait until the responses of all requests have come to their end."""
+        assert not isinstance(self.channel, SseChannel)
         tasks = self.channel._tasks  # pyright: ignore[reportPrivateUsage]
         if tasks:
             await asyncio.wait(tasks)
@@ -240,13 +245,15 @@ async def connected(
     environment: dict[str, str] | None = None,
     ca_file: str | None = None,
     limits: Limits | None = None,
+    kind: type[HttpChannel | SessionChannel] = HttpChannel,
+    side: Side | None = None,
     **bounds: Any,
 ) -> AsyncGenerator[Side, None]:
     """A channel to a server, and its side of the bridge."""
-    side = Side()
+    side = side or Side()
     given = tuple(Header(name, value) for name, value in (headers or {}).items())
     target = Target(address(url), given, ca_file, environment or {})
-    side.channel = HttpChannel(
+    channel = side.channel = kind(
         target,
         asyncio.get_running_loop(),
         limits or replace(Limits(), grace=1.0),
@@ -259,7 +266,7 @@ async def connected(
     try:
         yield side
     finally:
-        await side.channel.aclose()
+        await channel.aclose()
 
 
 def played(scene: Callable[[], Awaitable[None]]) -> None:

@@ -319,6 +319,7 @@ def test_a_cancel_before_anything_is_sent() -> None:
             side.cancel(1)
             side.ask(2)
             assert (await side.messages(1))[0]["id"] == 2
+            assert (side.channel.backlog, side.drains) == (0, 1)
         assert len(server.requests) == 1
 
     played(scene)

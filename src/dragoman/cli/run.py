@@ -7,10 +7,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+import click
+
 from dragoman.backs.modern import Modern
 from dragoman.cli.entry import Early
 from dragoman.cli.listeners import Listener
-from dragoman.cli.servers import Server
+from dragoman.cli.servers import Server, Transport
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.notes import Level
 from dragoman.exchange.outlet import Pipe
@@ -45,7 +47,10 @@ def run_bridge(settings: Settings, early: Early) -> int:
 
     Raises:
         OSError: the file of the frame log cannot be written; nothing has been started.
+        click.UsageError: the server needs a handshake, for which there is no machine yet.
     """
+    if settings.server.transport is not Transport.STATELESS:
+        raise click.UsageError("this version does not speak with a server of an older revision yet")
     limits = replace(
         Limits(), line=settings.line_limit, timeouts=replace(Timeouts(), discover=settings.discover_timeout)
     )

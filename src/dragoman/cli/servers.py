@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,19 +13,27 @@ if TYPE_CHECKING:
     from dragoman.transports.http.target import Target
 
 STDIO = "stdio:"
-STATELESS = "http-stateless:"
 NETWORK = ("http", "https", "ws", "wss", "grpc", "grpcs")
-LATER = ("http-session", "sse", "unix", "a2a", "acp")
+LATER = ("unix", "a2a", "acp")
 OF_A_URL = ("header", "header_env", "ca_file", "max_response_bytes")
 VISIBLE = "the value of the header {} stands on the command line, where other programs can see it; use --header-env"
 
 
+class Transport(Enum):
+    """How a server at a URL is spoken to; the values are what stands before the URL (decisions C3)."""
+
+    STATELESS = "http-stateless:"
+    SESSION = "http-session:"
+    SSE = "sse:"
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One of the two. `warnings` are sentences for the log."""
+    """A command, or a target with its transport. `warnings` are sentences for the log."""
 
     command: tuple[str, ...] = ()
     target: "Target | None" = None
+    transport: Transport = Transport.STATELESS
     warnings: tuple[str, ...] = ()
 
 
@@ -49,8 +58,11 @@ def read_server(behind: list[str] | None, options: Mapping[str, Any], given: fro
     if not named:
         raise click.UsageError("the server is missing: put its command behind --, or give its URL")
     text = str(named[0])
-    if text.startswith(STATELESS) or is_url(text):
-        return _url(text.removeprefix(STATELESS), options)
+    for transport in Transport:
+        if text.startswith(transport.value):
+            return _url(text.removeprefix(transport.value), transport, options)
+    if is_url(text):
+        return _url(text, Transport.STATELESS, options)
     if text.partition(":")[0] in LATER:
         raise click.UsageError("the value of --upstream is not known: this version reaches a command or an http(s) URL")
     try:
@@ -73,7 +85,7 @@ def _command(words: tuple[str, ...], given: frozenset[str]) -> Server:
     return Server(command=words)
 
 
-def _url(text: str, options: Mapping[str, Any]) -> Server:
+def _url(text: str, transport: Transport, options: Mapping[str, Any]) -> Server:
     from dragoman.transports.http import address, target
 
     try:
@@ -86,4 +98,5 @@ def _url(text: str, options: Mapping[str, Any]) -> Server:
         raise click.UsageError(str(refused)) from None
     shown = {header.name.lower() for header in visible} & target.SECRETS
     warnings = tuple(VISIBLE.format(name) for name in sorted(shown))
-    return Server(target=target.Target(place, headers, options["ca_file"], dict(os.environ)), warnings=warnings)
+    found = target.Target(place, headers, options["ca_file"], dict(os.environ))
+    return Server(target=found, transport=transport, warnings=warnings)

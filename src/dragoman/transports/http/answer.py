@@ -31,12 +31,13 @@ class Sort(Enum):
 
 @dataclass(slots=True)
 class Said:
-    """`result` and `error` are of an answer; `line` is what is handed over."""
+    """`result` and `error` are of an answer; `line` is what is handed over, `id` what was written there."""
 
     sort: Sort
     line: bytes
     result: Members | None = None
     error: Raw | None = None
+    id: bytes | None = None
 
     @property
     def code(self) -> int | None:
@@ -68,7 +69,7 @@ def said(data: bytes, id: bytes | None) -> Said:
     if written == id:
         error = frame.error if frame.error is not UNSET else None
         result = frame.result if frame.result is not UNSET else None
-        return Said(Sort.ANSWER, data, result, error)
+        return Said(Sort.ANSWER, data, result, error, written)
     if written == b"null" and frame.error is not UNSET and id is not None:
         return Said(Sort.ANSWER, wire.failure(id, frame.error), None, frame.error)
-    return Said(Sort.FOREIGN, data)
+    return Said(Sort.FOREIGN, data, id=written)

@@ -5,14 +5,10 @@
 * A cancel is not sent: it closes the response of its request, and that is what the server sees (HTTP-05).
 * An answer -32020 to a tools/call is met by learning the marks of all tools and one more try; the client's side sees
   nothing of it (HTTP-03). Other requests repeat nothing that could be learned, so theirs is their answer.
-* A redirect is followed as `address` says, three times at most. A place of the written origin is kept until a request
-  fails there (B115). To another origin goes no header of the user's, nor back again, and it is not kept (HTTP-11).
 * Nothing is called back from within `send`, and nothing after the begin of `aclose`.
 """
 
 import asyncio
-import io
-import ssl
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 
@@ -21,25 +17,22 @@ from msgspec import Raw
 
 from dragoman.faults import HEADER_MISMATCH, Cause
 from dragoman.limits import Limits
-from dragoman.transports.http.address import KEEPING_POST, REDIRECTS, Refused, redirected
 from dragoman.transports.http.annotations import Annotations
 from dragoman.transports.http.answer import Said, Sort, said
-from dragoman.transports.http.binding import EVENT_STREAM, JSON, Post, Unmirrorable, headers_of, post_of
+from dragoman.transports.http.backlog import Backlog
+from dragoman.transports.http.binding import Post, Unmirrorable, headers_of, post_of
 from dragoman.transports.http.bounds import Bounds
-from dragoman.transports.http.connection import session, trouble
+from dragoman.transports.http.connection import Connections
+from dragoman.transports.http.endpoint import Endpoint
 from dragoman.transports.http.events import MESSAGE, Events
-from dragoman.transports.http.loss import Loss, Lost, cut, invalid, refused
-from dragoman.transports.http.place import Place
-from dragoman.transports.http.place import place as place_at
-from dragoman.transports.http.proxy import UnusableProxy
-from dragoman.transports.http.target import Target, UnusableTrust, trust
+from dragoman.transports.http.loss import Loss, Lost, cut, is_fine, unusable
+from dragoman.transports.http.reading import Reading
+from dragoman.transports.http.target import Target
 from dragoman.wire import frame as wire
 from dragoman.wire.members import closed, encoded, is_null, object_in
 
 CANCELLED = "notifications/cancelled"
 LIST, CALL = "tools/list", "tools/call"
-LARGE = 1 << 20
-ALWAYS = {"Accept-Encoding": "identity", "User-Agent": "dragoman"}
 
 BOUNDS = Bounds()
 
@@ -66,8 +59,6 @@ class HttpChannel:
         note: Callable[[str], None] = lambda _: None,
         bounds: Bounds = BOUNDS,
     ) -> None:
-        self.backlog = 0
-        self._target = target
         self._loop = loop
         self._limits = limits
         self._bounds = bounds
@@ -75,19 +66,20 @@ class HttpChannel:
         self._lane_lost = lane_lost
         self._drained = drained
         self._note = note
-        self._home = self._place = place_at(target.address, target, True)
-        self._trust = trust(target) if target.address.scheme == "https" else None
-        self._headers = {**ALWAYS, **{header.name: header.value for header in target.headers}}
+        self._backlog = Backlog(self._relieved)
+        self._connections = Connections(target, loop, bounds)
+        self._reading = Reading(limits, bounds)
+        self._endpoint = Endpoint(self._connections, self._reading, bounds)
         self._annotations = Annotations()
         self._learning = asyncio.Lock()
         self._own_ids = 0
-        self._flowing = asyncio.Event()
-        self._flowing.set()
         self._open: dict[bytes, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._untaken: dict[bytes, int] = {}
         self._closing = False
-        self._session = session(loop, bounds)
+
+    @property
+    def backlog(self) -> int:
+        return self._backlog.size
 
     def send(self, frames: list[bytes]) -> None:
         for frame in frames:
@@ -101,15 +93,14 @@ class HttpChannel:
             elif len(self._open) >= self._limits.in_flight + self._bounds.streams:
                 self._loop.call_soon(self._lose, post.id, Loss(None, Cause.TOO_MANY_REQUESTS, None, True))
             else:
-                self.backlog += len(frame)
-                self._untaken[post.id] = len(frame)
+                self._backlog.add(post.id, len(frame))
                 self._open[post.id] = self._start(self._request(post, post.id), post)
 
     def pause(self) -> None:
-        self._flowing.clear()
+        self._reading.pause()
 
     def resume(self) -> None:
-        self._flowing.set()
+        self._reading.resume()
 
     async def aclose(self) -> None:
         """End every request and connection; takes twice the grace at the most."""
@@ -121,7 +112,7 @@ class HttpChannel:
             await asyncio.wait(self._tasks, timeout=self._limits.grace)
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.grace):
-                await self._session.close()
+                await self._connections.close()
 
     def kill(self) -> None:
         """There is nothing that outlives this process."""
@@ -135,9 +126,11 @@ class HttpChannel:
         return task
 
     def _cancel(self, id: Raw | None) -> None:
-        task = self._open.pop(bytes(id), None) if id is not None else None
+        key = bytes(id) if id is not None else b""
+        task = self._open.pop(key, None)
         if task is not None:
             task.cancel()
+            self._loop.call_soon(self._backlog.take, key)  # the task may never have begun
 
     async def _request(self, post: Post, id: bytes) -> None:
         """From the POST to the answer, or to the loss."""
@@ -145,7 +138,7 @@ class HttpChannel:
         try:
             await self._ask(post, id)
         except Lost as lost:
-            self._place = self._home
+            self._endpoint.forget()
             loss = lost.loss
         except Unmirrorable:
             loss = Loss(None, Cause.INVALID_REQUEST, None, False)
@@ -153,7 +146,7 @@ class HttpChannel:
             self._note(f"internal error: {type(error).__name__}; please report it")
             loss = Loss(None, Cause.INTERNAL, type(error).__name__, False)
         finally:
-            self._taken(id)
+            self._backlog.take(id)
         if loss is not None and self._open.pop(id, None) is not None:
             self._lose(id, loss)
 
@@ -206,12 +199,9 @@ class HttpChannel:
         if not self._closing:
             self._lane_lost(id, loss)
 
-    def _taken(self, id: bytes) -> None:
-        size = self._untaken.pop(id, 0)
-        if size:
-            self.backlog -= size
-            if self.backlog == 0 and not self._closing:
-                self._drained()
+    def _relieved(self) -> None:
+        if not self._closing:
+            self._drained()
 
     async def _learned(self, post: Post, edition: int) -> bool:
         """Learn the marks of all tools, unless that has happened since `edition`; whether it could be done."""
@@ -253,100 +243,33 @@ class HttpChannel:
         """The answer to `post`. The rest of the response is read when the block ends, so that nobody waits for it."""
         async with self._posted(post) as response:
             yield await self._read(response, post, messages)
-            await self._rest(response)
+            await self._reading.rest(response)
 
     @asynccontextmanager
     async def _posted(self, post: Post) -> AsyncGenerator[aiohttp.ClientResponse, None]:
-        """The response, after all redirects; its connection is closed with the block unless it was read to its end."""
         headers = headers_of(post)
         if post.method == CALL:
             headers |= self._annotations.headers(post.params.get("name"), post.params.get("arguments"))
-        place = self._place
-        for hops_left in range(self._bounds.hops, -1, -1):
-            response = await self._fetch(place, post.body, headers)
-            try:
-                if response.status not in REDIRECTS:
-                    if post.id is not None:
-                        self._taken(post.id)
-                    if place.is_home:
-                        self._place = place
-                    yield response
-                    return
-                place = self._next(place, response, hops_left)
-                await self._rest(response)
-            finally:
-                response.close()
-
-    async def _fetch(self, place: Place, body: bytes, headers: dict[str, str]) -> aiohttp.ClientResponse:
-        try:
-            return await self._session.post(
-                place.url,
-                data=body if len(body) < LARGE else io.BytesIO(body),
-                headers={**(self._headers if place.is_home else ALWAYS), **headers},
-                allow_redirects=False,
-                proxy=place.proxy,
-                ssl=self._tls() if place.address.scheme == "https" else True,
-            )
-        except (aiohttp.ClientError, OSError) as error:
-            raise Lost(cut(None, trouble(error))) from error
-
-    def _next(self, place: Place, response: aiohttp.ClientResponse, hops_left: int) -> Place:
-        status = response.status
-        if status not in KEEPING_POST:
-            raise Lost(refused(status, "a redirect that does not keep a POST"))
-        if not hops_left:
-            raise Lost(refused(status, f"more than {self._bounds.hops} redirects"))
-        try:
-            to = redirected(place.address, response.headers.get("Location"))
-            if to.scheme == "https":
-                self._tls()
-            return place_at(to, self._target, place.is_home and to.origin == self._target.address.origin)
-        except (Refused, UnusableProxy, UnusableTrust) as error:
-            raise Lost(refused(status, str(error))) from error
-
-    def _tls(self) -> ssl.SSLContext:
-        if self._trust is None:
-            self._trust = trust(self._target)
-        return self._trust
+        async with self._endpoint.sent("POST", headers, post.body) as response:
+            if post.id is not None:
+                self._backlog.take(post.id)
+            yield response
 
     # ------------------------------------------------------------------ responses
 
     async def _read(self, response: aiohttp.ClientResponse, post: Post, messages: Messages) -> Said:
-        status, kind = response.status, response.content_type
-        is_fine = 200 <= status <= 299
-        if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-            raise Lost(invalid(status, "compressed, although that was not accepted") if is_fine else refused(status))
-        if is_fine and kind == EVENT_STREAM:
+        if self._reading.is_stream(response):
             return await self._answer_in_stream(response, post, messages)
-        if kind != JSON and not kind.endswith("+json"):
-            raise Lost(invalid(status, "neither JSON nor an event stream") if is_fine else refused(status))
-        data = await self._body(response)
-        if data is None:
-            raise Lost(invalid(status, self._too_long("response")) if is_fine else refused(status))
-        answer = said(data, post.id)
-        if answer.sort is not Sort.ANSWER or (answer.error is None and not is_fine):
-            raise Lost(invalid(status, f"the body is {answer.sort.value}") if is_fine else refused(status))
+        answer = said(await self._reading.document(response), post.id)
+        if answer.sort is not Sort.ANSWER or (answer.error is None and not is_fine(response.status)):
+            raise Lost(unusable(response.status, f"the body is {answer.sort.value}"))
         return answer
-
-    async def _body(self, response: aiohttp.ClientResponse) -> bytes | None:
-        """The whole body; `None` as soon as it is known to be above the limit (SIZE-04)."""
-        limit = self._bounds.response
-        if response.content_length is not None and response.content_length > limit:
-            return None
-        chunks: list[bytes] = []
-        size = 0
-        while chunk := await self._chunk(response):
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > limit:
-                return None
-        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     async def _answer_in_stream(self, response: aiohttp.ClientResponse, post: Post, messages: Messages) -> Said:
         events = Events(self._bounds.response)
-        while chunk := await self._chunk(response):
+        while (found := await self._reading.events(response, events)) is not None:
             passed: list[bytes] = []
-            for event in events.feed(chunk):
+            for event in found:
                 if event.kind != MESSAGE:
                     continue
                 message = said(event.data, post.id)
@@ -358,29 +281,7 @@ class HttpChannel:
                 else:
                     passed.append(message.line)  # what is broken is told by the reader, who tells of all such lines
             messages(passed)
-            if events.too_long:
-                raise Lost(invalid(response.status, self._too_long("event")))
         raise Lost(cut(response.status, "the stream ended before the response"))
-
-    async def _chunk(self, response: aiohttp.ClientResponse) -> bytes:
-        """What has come, once it may flow; nothing at the end."""
-        try:
-            chunk = await response.content.readany()
-        except (aiohttp.ClientError, OSError) as error:
-            raise Lost(cut(response.status, trouble(error))) from error
-        await self._flowing.wait()
-        return chunk
-
-    async def _rest(self, response: aiohttp.ClientResponse) -> None:
-        """Give the response a moment to end, as only then its connection can serve again."""
-        with suppress(aiohttp.ClientError, OSError):
-            if not response.content.at_eof():
-                async with asyncio.timeout(self._limits.grace / 40):
-                    while await response.content.readany():
-                        pass
-
-    def _too_long(self, what: str) -> str:
-        return f"the {what} is longer than the limit of {self._bounds.response} bytes"
 
 
 def _drop(_: list[bytes]) -> None:

@@ -1,8 +1,10 @@
 """Server-sent events: chunks in, whole events out.
 
 * A line ends with LF, CR or CRLF, also mixed, also with a chunk border inside the CRLF (B126).
-* The lines of the field `data` are joined with LF (B128). `id` and `retry` mean nothing on this transport; comments,
-  unknown fields and a byte order mark at the begin are skipped (B129).
+* The lines of the field `data` are joined with LF (B128). Comments, unknown fields and a byte order mark at the begin
+  are skipped (B129).
+* `id` names the last whole event that had one, also one without data; `retry` counts from its line on. Both are for
+  revisions whose streams can be resumed.
 * Everything stays bytes: no character is cut, wherever a chunk ends, and no byte is searched twice.
 * An event, or a line of any kind, above the limit makes the parser `too_long` at once; it takes nothing more (SIZE-04).
 * An event that the end of the stream cuts off is none.
@@ -14,6 +16,8 @@ from typing import NamedTuple
 BOM = b"\xef\xbb\xbf"
 MESSAGE = b"message"
 FIELD = len(b"data: ")
+LONGEST = 4096
+"""Bytes of a line with an id or a time; a longer id is none, as few servers would take it back in a header."""
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
@@ -24,13 +28,19 @@ class Event(NamedTuple):
 
 
 class Events:
-    """`limit` is in bytes of the data of one event (SIZE-03)."""
+    """`limit` is in bytes of the data of one event (SIZE-03), `retry` in milliseconds. An empty `id` is a reset."""
 
-    __slots__ = ("_after_cr", "_begun", "_data", "_held", "_kind", "_size", "_waiting", "limit", "too_long")
+    __slots__ = (
+        *("_after_cr", "_begun", "_data", "_held", "_id", "_kind", "_size", "_waiting"),
+        *("id", "limit", "retry", "too_long"),
+    )
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.too_long = False
+        self.id: bytes | None = None
+        self.retry: int | None = None
+        self._id: bytes | None = None
         self._begun = False
         self._after_cr = False
         self._held: list[bytes] = []
@@ -63,7 +73,7 @@ class Events:
             elif self._data:
                 self._finish(events)
             else:
-                self._kind = MESSAGE
+                self._kind, self.id = MESSAGE, self._id
             if self.too_long:
                 return events
         if rest:
@@ -93,12 +103,18 @@ class Events:
             self._kind = value or MESSAGE
         elif len(line) > self.limit + FIELD:
             self._give_up()
+        elif len(line) > LONGEST:
+            pass
+        elif name == b"id" and b"\0" not in value:
+            self._id = value
+        elif name == b"retry" and value.isdigit():
+            self.retry = int(value)
 
     def _finish(self, events: list[Event]) -> None:
         data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
         if data:
             events.append(Event(self._kind, data))
-        self._kind, self._data, self._size = MESSAGE, [], 0
+        self._kind, self._data, self._size, self.id = MESSAGE, [], 0, self._id
 
     def _give_up(self) -> None:
         self.too_long = True

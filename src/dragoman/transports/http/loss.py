@@ -41,9 +41,18 @@ def invalid(status: int, why: str) -> Loss:
     return Loss(status, Cause.INVALID_RESPONSE, _with(status, why), False)
 
 
+def unusable(status: int, why: str) -> Loss:
+    """The body is no response: `invalid` when the status promised one, else `refused`, which needs no reason."""
+    return invalid(status, why) if is_fine(status) else refused(status)
+
+
 def cut(status: int | None, why: str) -> Loss:
     """There is no connection, or it ended too early."""
     return Loss(status, Cause.TRANSPORT_FAILED, why if status is None else _with(status, why), True)
+
+
+def is_fine(status: int) -> bool:
+    return 200 <= status <= 299
 
 
 def is_passing(status: int) -> bool:

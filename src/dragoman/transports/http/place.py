@@ -1,4 +1,4 @@
-"""Where a POST goes, as the HTTP library takes it. Only `client` imports this module."""
+"""Where a request goes, as the HTTP library takes it. It is loaded for a URL only."""
 
 from dataclasses import dataclass
 

@@ -1,6 +1,7 @@
-"""A server at a URL, as a conversation opens it. aiohttp is imported when that happens, and not before."""
+"""Servers at a URL, as a conversation opens them. aiohttp is imported when that happens, and not before."""
 
 import asyncio
+from collections.abc import Callable
 from errno import EINVAL
 
 from dragoman.channel import Channel
@@ -13,7 +14,10 @@ from dragoman.transports.upstream import Receiver
 
 
 class Url:
-    """`response_limit` is in bytes, of one JSON response or of one event (CLI-07)."""
+    """A server of a revision without a handshake.
+
+    `response_limit` is in bytes, of one JSON response or of one event (CLI-07).
+    """
 
     fails_with = Cause.CONNECT_FAILED
     failure = "the URL cannot be used"
@@ -28,22 +32,62 @@ class Url:
         Raises:
             OSError: the proxy variables or the certificates are not usable (HTTP-09).
         """
-        from dragoman.transports.http.client import HttpChannel
         from dragoman.transports.http.proxy import UnusableProxy
         from dragoman.transports.http.target import UnusableTrust
 
-        def lines(lines: list[bytes], of: bytes) -> None:
-            receiver.lines([*lines], of)
-
-        def lane_lost(id: bytes, loss: Loss) -> None:
-            receiver.lane_lost(id, Fault(loss.kind, loss.detail), loss.may_retry)
-
         try:
-            return HttpChannel(
-                self._target, loop, limits, lines, lane_lost, receiver.drained, receiver.note, self._bounds
-            )
+            return self._channel(receiver, loop, limits)
         except (UnusableProxy, UnusableTrust) as error:
             raise OSError(EINVAL, str(error)) from None
 
     def open_unused(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel | None:
         return None
+
+    def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
+        from dragoman.transports.http.client import HttpChannel
+
+        lines, lost = _lines(receiver), _lane_lost(receiver)
+        return HttpChannel(self._target, loop, limits, lines, lost, receiver.drained, receiver.note, self._bounds)
+
+
+class SessionUrl(Url):
+    """A server with a handshake, over Streamable HTTP (`http-session:URL`)."""
+
+    def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
+        from dragoman.transports.http.session import SessionChannel
+
+        lines, lost = _lines(receiver), _lane_lost(receiver)
+        return SessionChannel(self._target, loop, limits, lines, lost, receiver.drained, receiver.note, self._bounds)
+
+
+class SseUrl(Url):
+    """A server with a handshake, over HTTP+SSE (`sse:URL`)."""
+
+    def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
+        from dragoman.transports.http.sse import SseChannel
+
+        return SseChannel(
+            self._target,
+            loop,
+            limits,
+            _lines(receiver),
+            _lane_lost(receiver),
+            receiver.gone,
+            receiver.drained,
+            receiver.note,
+            self._bounds,
+        )
+
+
+def _lines(receiver: Receiver) -> Callable[[list[bytes], bytes | None], None]:
+    def lines(lines: list[bytes], of: bytes | None) -> None:
+        receiver.lines([*lines], of)
+
+    return lines
+
+
+def _lane_lost(receiver: Receiver) -> Callable[[bytes, Loss], None]:
+    def lane_lost(id: bytes, loss: Loss) -> None:
+        receiver.lane_lost(id, Fault(loss.kind, loss.detail), loss.may_retry)
+
+    return lane_lost

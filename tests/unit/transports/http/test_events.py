@@ -127,3 +127,31 @@ def test_a_large_event_costs_its_own_length() -> None:
     for chunk in [b"data: ", *[b"x" * (1 << 12)] * (size >> 12), b"\n\n"]:
         found += events.feed(chunk)
     assert [len(event.data) for event in found] == [size]
+
+
+@pytest.mark.parametrize(
+    ("stream", "id", "retry"),
+    [
+        (b"id: 7\ndata: a\n\n", b"7", None),
+        (b"id: 7\ndata:\n\n", b"7", None),
+        (b"id: 7\n\n", b"7", None),
+        (b"id: 7\ndata: a\n", None, None),
+        (b"id: 7\ndata: a\n\nid: 8\ndata: b\n", b"7", None),
+        (b"id: 7\ndata: a\n\ndata: b\n\n", b"7", None),
+        (b"id: 7\n\nid:\n\n", b"", None),
+        (b"id: 7\n\nid\n\n", b"", None),
+        (b"id: 7\n\nid: a\x00b\n\n", b"7", None),
+        (b"id: 7\n\nid: " + b"x" * 5000 + b"\n\n", b"7", None),
+        (b"id: a\nid: b: c\n\n", b"b: c", None),
+        (b"retry: 1500\n", None, 1500),
+        (b"retry: 1500\nretry: -1\nretry: 2s\nretry:\n\n", None, 1500),
+        (b"retry:0\n\n", None, 0),
+    ],
+)
+def test_where_a_stream_can_be_resumed_and_when(stream: bytes, id: bytes | None, retry: int | None) -> None:
+    for step in (1, len(stream)):
+        events = Events(1 << 16)
+        for place in range(0, len(stream), step):
+            events.feed(stream[place : place + step])
+        assert (events.id, events.retry) == (id, retry)
+        assert not events.too_long

@@ -1,0 +1,61 @@
+"""Which server a command line names."""
+
+from typing import Any
+
+import click
+import pytest
+
+from dragoman.cli.servers import Server, Transport, read_server
+
+PROVES = ("CLI-15", "CLI-16", "CLI-17")
+
+URL = "http://127.0.0.1:1/mcp"
+
+
+def read(upstream: str, **options: Any) -> Server:
+    given: dict[str, Any] = {"header": (), "header_env": (), "ca_file": None, "target": None, **options}
+    return read_server(None, {**given, "upstream": upstream}, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("text", "transport"),
+    [
+        (URL, Transport.STATELESS),
+        (f"http-stateless:{URL}", Transport.STATELESS),
+        (f"http-session:{URL}", Transport.SESSION),
+        (f"sse:{URL}", Transport.SSE),
+    ],
+)
+def test_a_url_may_say_how_its_server_is_spoken_to(
+    text: str, transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY", "k-1")
+    server = read(text, header=("Authorization:b",), header_env=("X-Key=KEY",))
+    assert server.target is not None
+    assert (server.target.address.url, server.transport, server.command) == (URL, transport, ())
+    assert [(header.name, header.value) for header in server.target.headers] == [
+        ("Authorization", "b"),
+        ("X-Key", "k-1"),
+    ]
+    assert len(server.warnings) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sse:",
+        "sse:server",
+        "http-session:http://example.com/",
+        "http-session:sse:http://127.0.0.1/",
+        "unix:/a",
+        "a2a:x",
+    ],
+)
+def test_what_is_no_usable_url_behind_it_is_refused_without_the_value(text: str) -> None:
+    with pytest.raises(click.UsageError) as refusal:
+        read(text)
+    assert text.partition(":")[2] not in refusal.value.message or not text.partition(":")[2]
+
+
+def test_a_command_is_no_url() -> None:
+    assert read("stdio:sse http-session:x").command == ("sse", "http-session:x")
