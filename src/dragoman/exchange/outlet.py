@@ -17,6 +17,10 @@ class Outlet(Protocol):
         """The response to a request of that lane; `why` tells what an error is made of."""
         ...
 
+    def drop(self, lane: int, /) -> None:
+        """A request of that lane gets no response."""
+        ...
+
 
 class Pipe(list[bytes]):
     """An outlet with the one lane; whoever reads it empties it."""
@@ -26,3 +30,6 @@ class Pipe(list[bytes]):
 
     def answer(self, lane: int, frame: bytes, why: Fault | ServerError | None = None, /) -> None:
         self.append(frame)
+
+    def drop(self, lane: int, /) -> None:
+        """On a pipe nothing waits for it."""

@@ -325,6 +325,8 @@ class Legacy:
 
     def _withdraw(self, waiting: Waiting | Change | Opening | None, reason: Reason, now: float) -> None:
         """What is no longer in flight needs no answer."""
+        if waiting is not None:
+            self.out.drop(waiting.lane)
         if isinstance(waiting, Waiting):
             self.asking.withdraw(waiting, reason)
             self.middle.cancel(waiting, reason, now)

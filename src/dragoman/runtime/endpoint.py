@@ -83,9 +83,7 @@ class Endpoint:
         session.seen = asyncio.get_running_loop().time()
         self.sessions.move_to_end(session.id)
         if head.last_event is not None:
-            stream = session.resumed(head.last_event)
-            if stream is not None:
-                return stream
+            return session.resumed(head.last_event)
         return session.standalone
 
     def open_sse(self, head: Head) -> Session | Reply:

@@ -38,3 +38,10 @@ class Lanes:
         exchange.answer(frame, status_of(why, self._is_modern) if why is not None else 200)
         if exchange.is_over:
             del self.exchanges[lane]
+
+    def drop(self, lane: int, /) -> None:
+        exchange = self.exchanges.get(lane)
+        if exchange is not None:
+            exchange.drop()
+            if exchange.is_over:
+                del self.exchanges[lane]

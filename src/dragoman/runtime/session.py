@@ -107,12 +107,17 @@ class Session(Lanes):
         self.streams[name] = lane, stream
         return stream
 
-    def resumed(self, event: str) -> Stream | None:
-        """The stream of the event with this id, at the place behind it; `None` when it is no stream of this session."""
+    def resumed(self, event: str) -> Stream:
+        """The stream of the event with this id, at the place behind it.
+
+        Of a stream that is no longer kept, or was never this session's, there is nothing to tell: an empty one.
+        """
         name, _, number = event.encode("ascii", "replace").rpartition(b"-")
         lane, stream = (0, self.standalone) if name == self.standalone.name else self.streams.get(name, (0, None))
         if stream is None or not (number.isascii() and number.isdigit()) or len(number) > 18:
-            return None
+            gone = Stream(None, 0, 0)
+            gone.finish()
+            return gone
         self._orphans.pop(lane, None)
         stream.rewind(int(number))
         return stream

@@ -202,7 +202,8 @@ class App:
             self.service.hung_up(exchange)
             return
         self.service.finished(exchange)
-        await _write(send, Reply(exchange.status, exchange.body(), _session(exchange)), cors)
+        body = exchange.body()
+        await _write(send, Reply(exchange.status if body else 202, body, _session(exchange)), cors)
 
     async def _outwaited(self, exchange: Exchange, receive: Receive) -> bool:
         """Wait for an answer that takes long, and that the client wants as one object; `False` when it goes away."""

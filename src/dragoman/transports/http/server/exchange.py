@@ -81,6 +81,17 @@ class Exchange:
         if self.wants <= 0:
             self._decide(Form.JSON)
 
+    def drop(self) -> None:
+        """One answer does not come: the client has taken its request back."""
+        self.wants -= 1
+        if self.wants > 0:
+            return
+        stream = self.become_stream()
+        if stream is not None:
+            stream.finish()
+        else:
+            self._decide(Form.JSON)
+
     def become_stream(self) -> Stream | None:
         """Answer with a stream of events from now on, if the client takes them."""
         if self.stream is None and self._open_stream is not None and self._form is not Form.JSON:
@@ -97,7 +108,9 @@ class Exchange:
             self._wake(Form.SLOW)
 
     def body(self) -> bytes:
-        """All answers, as one JSON text."""
+        """All answers, as one JSON text; nothing when none came."""
+        if not self.answers:
+            return b""
         return b"[" + b",".join(self.answers) + b"]" if self.is_batch else self.answers[0]
 
     async def form(self) -> Form:
