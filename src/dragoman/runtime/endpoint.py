@@ -242,8 +242,8 @@ class Endpoint:
             self._pulse = asyncio.get_running_loop().call_later(self._bounds.pulse, self._beat)
 
     def _beat(self) -> None:
-        self._pulse = None
         self.tick(asyncio.get_running_loop().time())
+        self._pulse = None
         if (self._awake or self._young or self.sessions) and not self._is_over:
             self._pulse = asyncio.get_running_loop().call_later(self._bounds.pulse, self._beat)
 
