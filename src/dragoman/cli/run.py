@@ -6,8 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-
-import click
+from typing import TYPE_CHECKING
 
 from dragoman.backs.modern import Modern
 from dragoman.cli.entry import Early
@@ -18,13 +17,19 @@ from dragoman.exchange.notes import Level
 from dragoman.exchange.outlet import Pipe
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy
+from dragoman.fronts.opening import Opening
 from dragoman.limits import Limits, Timeouts
 from dragoman.profile import Profile
+from dragoman.revisions import LATEST
 from dragoman.runtime.conversation import Conversation
+from dragoman.runtime.link import AnyBack
 from dragoman.runtime.log import CHOICES, Log
 from dragoman.runtime.tap import Tap
 from dragoman.transports.pipes import Overflow
 from dragoman.transports.upstream import Command, Upstream
+
+if TYPE_CHECKING:
+    from dragoman.fronts.modern import Modern as ModernFront
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +52,7 @@ def run_bridge(settings: Settings, early: Early) -> int:
 
     Raises:
         OSError: the file of the frame log cannot be written; nothing has been started.
-        click.UsageError: the server needs a handshake, for which there is no machine yet.
     """
-    if settings.server.transport is not Transport.STATELESS:
-        raise click.UsageError("this version does not speak with a server of an older revision yet")
     limits = replace(
         Limits(), line=settings.line_limit, timeouts=replace(Timeouts(), discover=settings.discover_timeout)
     )
@@ -66,8 +68,17 @@ def run_bridge(settings: Settings, early: Early) -> int:
             return _serve(settings, settings.listener, server, identity, limits, log, stderr, tap)
         mediator = Mediator(settings.profile, limits, log, server.is_remote)
         mediator.front = front = Legacy(mediator, settings.profile, limits, log, identity, out := Pipe())
-        mediator.back = back = Modern(mediator, limits, log)
-        conversation = Conversation(front, out, mediator, back, server, limits, log, stderr, tap)
+        mediator.back = back = _back(settings, mediator, limits, log)
+
+        def begin_modern() -> "ModernFront":
+            from dragoman.fronts.modern import Modern as ModernFront
+
+            mediator.front = modern = ModernFront(mediator, limits, log, out, limits.in_flight)
+            mediator.join(LATEST, back.revision)
+            return modern
+
+        opening = Opening(front, begin_modern, is_open=_has_handshake(settings))
+        conversation = Conversation(opening, out, mediator, back, server, limits, log, stderr, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(conversation.run(early.data))
 
@@ -87,8 +98,9 @@ def _serve(
     from dragoman.runtime.shared import Shared
     from dragoman.runtime.trunk import Trunk
 
-    trunk = Trunk(server, replace(limits, in_flight=limits.reception.exchanges), log, stderr.write, tap)
-    shared = Shared(trunk, settings.profile, limits, log, identity, tap)
+    roomy = replace(limits, in_flight=limits.reception.exchanges)  # of all clients together
+    trunk = None if _has_handshake(settings) else Trunk(server, roomy, log, stderr.write, tap)
+    shared = Shared(trunk, lambda: server, settings.profile, limits, log, identity, stderr.write, tap)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(Server(listener.place, shared, listener.admission, listener.gate, stderr).run())
 
@@ -96,9 +108,23 @@ def _serve(
 def _upstream(settings: Settings, early: Early) -> Upstream:
     if settings.server.target is None:
         return Command(settings.server.command, early.spawned, early.error)
-    from dragoman.transports.http.upstream import Url
+    from dragoman.transports.http.upstream import SessionUrl, SseUrl, Url
 
-    return Url(settings.server.target, settings.response_limit)
+    kinds = {Transport.STATELESS: Url, Transport.SESSION: SessionUrl, Transport.SSE: SseUrl}
+    return kinds[settings.server.transport](settings.server.target, settings.response_limit)
+
+
+def _back(settings: Settings, mediator: Mediator, limits: Limits, log: Log) -> AnyBack:
+    if not _has_handshake(settings):
+        return Modern(mediator, limits, log)
+    from dragoman.backs.legacy import Legacy as LegacyBack
+
+    return LegacyBack(mediator, limits, log)
+
+
+def _has_handshake(settings: Settings) -> bool:
+    """Whether the server is one of the older revisions, as the user says."""
+    return settings.server.transport is not Transport.STATELESS
 
 
 def _server_name(settings: Settings) -> str:

@@ -15,7 +15,6 @@ import threading
 from collections.abc import Coroutine
 from contextlib import suppress
 
-from dragoman.backs.modern import Modern
 from dragoman.channel import Channel
 from dragoman.core.inflight import NEVER
 from dragoman.core.mediator import Mediator
@@ -23,9 +22,10 @@ from dragoman.exchange.events import Reason
 from dragoman.exchange.notes import Level
 from dragoman.exchange.outlet import Pipe
 from dragoman.faults import Cause, Fault
-from dragoman.fronts.legacy import Legacy
+from dragoman.fronts.opening import Opening
 from dragoman.limits import Limits
 from dragoman.revisions.plan import Loss
+from dragoman.runtime.link import AnyBack
 from dragoman.runtime.log import Log
 from dragoman.runtime.signals import Signals
 from dragoman.runtime.tap import Tap
@@ -36,6 +36,7 @@ from dragoman.transports.upstream import Upstream
 from dragoman.wire.lines import Lines
 
 EXIT_FINE, EXIT_LOST = 0, 1
+SERVER = "the server's process"
 STEP = 8
 """Frames of one read that go through the machines before what they have to say is written."""
 
@@ -43,10 +44,10 @@ STEP = 8
 class Conversation:
     def __init__(
         self,
-        front: Legacy,
+        front: Opening,
         out: Pipe,
         mediator: Mediator,
-        back: Modern,
+        back: AnyBack,
         server: Upstream,
         limits: Limits,
         log: Log,
@@ -218,8 +219,9 @@ class Conversation:
         self._settle()
 
     def gone(self, how: str, cause: Cause) -> None:
-        self._log.note(Level.ERR, "upstream", f"the server's process {how}")
-        ready = self.mediator.is_open
+        remote = self._server.is_remote
+        self._log.note(Level.ERR, "upstream", f"{'the connection to the server' if remote else SERVER} {how}")
+        ready = self.mediator.is_open and not remote  # a server at a URL never ends this process (EXIT-05)
         self.back.lost(Fault(cause), self._loop.time())
         self._settle()
         if ready:

@@ -40,9 +40,10 @@ class Endpoint:
         self._shared = shared
         self._bounds = shared.limits.reception
         self.sessions: OrderedDict[str, Session] = OrderedDict()  # the longest silent first
-        self._stateless = Stateless(shared, self._rouse)
         self._annotations = Annotations()
-        self._stateless.front.listed = self._annotations.learn
+        self._stateless = Stateless(shared, self._rouse) if shared.trunk is not None else None
+        if self._stateless is not None:
+            self._stateless.front.listed = self._annotations.learn
         self._owners: dict[int, Session | Stateless] = {}
         self._lanes = 0
         self._young: deque[Exchange] = deque()
@@ -134,6 +135,8 @@ class Endpoint:
             if why is not None:
                 id = bytes(frame.id)
                 return refusal(400, Fault(Cause.HEADER_MISMATCH, why), id if is_id(id) else None)
+        if self._stateless is None:
+            return refusal(400, Fault(Cause.UNSUPPORTED_VERSION, "the server behind has a handshake"))
         exchange = self._exchange(self._stateless, head, frame, now)
         self._stateless.receive(exchange, body, frame, head.principal, now)
         return self._outcome(exchange)
@@ -256,7 +259,7 @@ class Endpoint:
                 exchange.grow_old()
         for key, party in list(self._awake.items()):
             wake = party.wake
-            if isinstance(party, Session) and party.was_refused:
+            if isinstance(party, Session) and party.is_useless:
                 self._end(party)
             elif wake <= now:
                 party.tick(now)
@@ -277,8 +280,10 @@ class Endpoint:
     async def aclose(self, grace: float) -> None:
         """Take nothing new, give what is in flight `grace` seconds, answer the rest with an error, end the server."""
         self._is_over = True
-        parties: list[Session | Stateless] = [*self.sessions.values(), self._stateless]
-        self._stateless.front.end_streams()
+        parties: list[Session | Stateless] = [*self.sessions.values()]
+        if self._stateless is not None:
+            parties.append(self._stateless)
+            self._stateless.front.end_streams()
         try:
             async with asyncio.timeout(grace):
                 while any(len(party.mediator.inflight) for party in parties):
@@ -293,7 +298,7 @@ class Endpoint:
             self._end(session)
         if self._pulse is not None:
             self._pulse.cancel()
-        await self._shared.trunk.aclose()
+        await self._shared.aclose()
 
 
 _SPACES = bytes.maketrans(b"\n\r", b"  ")

@@ -68,5 +68,5 @@ class Server:
     def _bite(self) -> None:
         """The end takes too long: whatever the loop is doing, everything ends now (EXIT-06)."""
         with suppress(Exception):
-            self._shared.trunk.kill()
+            self._shared.kill()
         os._exit(EXIT_FINE)

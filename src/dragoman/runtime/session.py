@@ -10,7 +10,6 @@
 import secrets
 from collections.abc import Callable
 
-from dragoman.backs.modern import Modern
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.events import Reason, ServerError
 from dragoman.faults import Fault
@@ -46,17 +45,15 @@ class Session(Lanes):
         self._rouse = rouse
         self._token = secrets.token_hex(6)
         limits, log = shared.limits, shared.log
-        self._number = shared.trunk.number()
         self.mediator = Mediator(shared.profile, limits, log)
         self.mediator.front = self.front = Legacy(self.mediator, shared.profile, limits, log, shared.identity, self)
-        self.mediator.back = self.back = Modern(self.mediator, limits, log, owner=self._number)
+        self.back, self._link = shared.connect(self, self.mediator)
         bounds = limits.reception
         self.standalone = (
             Stream(None, 0, bounds.waiting) if is_sse else Stream(self._name(0), bounds.kept, bounds.kept, drops=True)
         )
         self.streams: dict[bytes, tuple[int, Stream]] = {}
         self._orphans: dict[int, float] = {}
-        shared.trunk.join(self._number, self)
 
     @property
     def is_open(self) -> bool:
@@ -64,9 +61,10 @@ class Session(Lanes):
         return self.front.state is State.READY
 
     @property
-    def was_refused(self) -> bool:
-        """Whether its `initialize` was answered with an error: nobody knows its id."""
-        return self.front.state is State.AWAITING_INITIALIZE and not self.is_busy and not self.is_sse
+    def is_useless(self) -> bool:
+        """Whether it is of no use any more: its `initialize` was answered with an error, or its server is gone."""
+        useless = self.front.state in (State.AWAITING_INITIALIZE, State.SERVER_GONE)
+        return useless and not self.is_busy and not self.is_sse
 
     @property
     def is_busy(self) -> bool:
@@ -143,9 +141,9 @@ class Session(Lanes):
         mediator = self.mediator
         if mediator.stop_wanted:
             mediator.stop_wanted = False
-            mediator.stopped(self.seen)  # the server is others' too and goes on
+            self._link.stop()
         if self.back.out:
-            self._shared.trunk.send(self)
+            self._link.send()
         self._rouse(self)
 
     # ------------------------------------------------------------------ time and end
@@ -184,7 +182,7 @@ class Session(Lanes):
         self.is_over = True
         self.front.leave(Reason.CLIENT_LEFT, now)
         self.settle()
-        self._shared.trunk.part(self._number)
+        self._link.part()
         for stream in (self.standalone, *(stream for _, stream in self.streams.values())):
             stream.finish()
 

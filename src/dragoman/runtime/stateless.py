@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from dragoman.backs.modern import Modern as Back
 from dragoman.core.mediator import Mediator
 from dragoman.fronts.modern import Modern as Front
 from dragoman.revisions import LATEST
@@ -21,12 +20,10 @@ class Stateless(Lanes):
         self._shared = shared
         self._rouse = rouse
         limits, log = shared.limits, shared.log
-        number = shared.trunk.number()
         self.mediator = Mediator(shared.profile, limits, log)
         self.mediator.front = self.front = Front(self.mediator, limits, log, self, limits.reception.exchanges)
-        self.mediator.back = self.back = Back(self.mediator, limits, log, owner=number)
+        self.back, self._link = shared.connect(self, self.mediator)
         self.mediator.join(LATEST, LATEST)
-        shared.trunk.join(number, self)
 
     def receive(self, exchange: Exchange, data: bytes, frame: Parsed, principal: str | None, now: float) -> None:
         """Take one message that came by POST."""
@@ -53,7 +50,7 @@ class Stateless(Lanes):
 
     def settle(self) -> None:
         if self.back.out:
-            self._shared.trunk.send(self)
+            self._link.send()
         self._rouse(self)
 
     @property

@@ -10,7 +10,6 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
 
 from dragoman.backs.modern import Modern
 from dragoman.backs.watch import CANCELLED, EVENTS
@@ -19,6 +18,7 @@ from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
+from dragoman.runtime.link import Party
 from dragoman.runtime.log import Log
 from dragoman.runtime.tap import Tap
 from dragoman.transports.child import PipeLines
@@ -30,14 +30,27 @@ from dragoman.wire.members import object_in
 STEP = 8
 
 
-class Party(Protocol):
-    """Who shares the trunk."""
+class Member:
+    """One who shares the trunk; the `Link` of its party."""
 
-    back: Modern
+    def __init__(self, trunk: "Trunk", number: int, party: Party, back: Modern) -> None:
+        self._trunk = trunk
+        self._number = number
+        self.party = party
+        self.back = back
+
+    def send(self) -> None:
+        self._trunk.send(self)
+
+    def stop(self) -> None:
+        """The server is others' too, and goes on."""
+        self.party.mediator.stopped(asyncio.get_running_loop().time())
+
+    def part(self) -> None:
+        self._trunk.part(self._number)
 
     def settle(self) -> None:
-        """Carry out what the machines decided in this step."""
-        ...
+        self.party.settle()
 
 
 class Trunk:
@@ -56,7 +69,7 @@ class Trunk:
         self._log = log
         self._stderr = stderr
         self._tap = tap
-        self._parties: dict[bytes, Party] = {}
+        self._parties: dict[bytes, Member] = {}
         self._numbers = 0
         self._channel: Channel | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -69,13 +82,14 @@ class Trunk:
         self._numbers += 1
         return self._numbers
 
-    def join(self, number: int, party: Party) -> None:
-        self._parties[b"%d" % number] = party
+    def join(self, number: int, party: Party, back: Modern) -> Member:
+        member = self._parties[b"%d" % number] = Member(self, number, party, back)
+        return member
 
     def part(self, number: int) -> None:
         self._parties.pop(b"%d" % number, None)
 
-    def send(self, party: Party) -> None:
+    def send(self, party: Member) -> None:
         """Write what a party's back has to say."""
         out = party.back.out
         if self._ending is not None and not self._is_over:
@@ -89,7 +103,7 @@ class Trunk:
         self._channel.send(out)
         out.clear()
 
-    def _open(self, party: Party) -> bool:
+    def _open(self, party: Member) -> bool:
         if self._is_over:
             party.back.out.clear()
             return False
@@ -108,7 +122,7 @@ class Trunk:
 
     def lines(self, lines: PipeLines, of: bytes | None = None) -> None:
         for at in range(0, len(lines), STEP):
-            touched: dict[int, Party] = {}
+            touched: dict[int, Member] = {}
             now = asyncio.get_running_loop().time()
             for line in lines[at : at + STEP]:
                 if self._tap is not None:
@@ -145,7 +159,7 @@ class Trunk:
 
     # ------------------------------------------------------------------ whose is it
 
-    def _party_of(self, frame: Opened | Broken | Batch, of: bytes | None) -> Party | None:
+    def _party_of(self, frame: Opened | Broken | Batch, of: bytes | None) -> Member | None:
         if isinstance(frame, Batch):
             return self._dropped("an array, which its revision does not have")
         if isinstance(frame, Broken):
@@ -168,10 +182,10 @@ class Trunk:
             return self._only_listener()
         return self._owner(bytes(id)) if id is not None else None
 
-    def _owner(self, id: bytes) -> Party | None:
+    def _owner(self, id: bytes) -> Member | None:
         return self._parties.get(id[1 : id.find(b".")])
 
-    def _only_listener(self) -> Party | None:
+    def _only_listener(self) -> Member | None:
         """A log message on a pipe says nothing of its request; it is passed on when only one client can be meant."""
         wanting = [party for party in self._parties.values() if party.back.wants_logs]
         if len(wanting) == 1:

@@ -11,6 +11,7 @@ from dragoman.exchange.notes import Level
 from dragoman.exchange.outlet import Pipe
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy
+from dragoman.fronts.opening import Opening
 from dragoman.limits import Limits
 from dragoman.profile import named
 from dragoman.runtime.conversation import EXIT_LOST, Conversation
@@ -29,7 +30,9 @@ def conversation() -> tuple[Conversation, list[bytes]]:
     mediator = Mediator(profile, limits, log)
     mediator.front = front = Legacy(mediator, profile, limits, log, Identity("x"), out := Pipe())
     mediator.back = back = Modern(mediator, limits, log)
-    return Conversation(front, out, mediator, back, Command(("none",)), limits, log, Overflow(2, 1000)), lines
+    return Conversation(
+        Opening(front, lambda: NotImplemented), out, mediator, back, Command(("none",)), limits, log, Overflow(2, 1000)
+    ), lines
 
 
 def test_the_watchdog_kills_the_tree_and_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
