@@ -1,6 +1,7 @@
 """An issuer of tokens for tests: a server whose documents can be wrong in just one way, and which counts who asks."""
 
 import json
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,17 +15,21 @@ JWKS = "/keys"
 
 
 class ScriptedIssuer:
-    """`name` is how it calls itself; `documents` are a status and a body for each path, `keys` is the key set."""
+    """`name` is how it calls itself: the URL of its `root`, and a path.
 
-    def __init__(self, server: Server, path: str) -> None:
+    `documents` are a status and a body for each path, `keys` is the key set.
+    """
+
+    def __init__(self, server: Server, root: str, path: str) -> None:
         self._server = server
-        self.name = f"http://127.0.0.1:{server.port}{path}"
+        self._root = root
+        self.name = f"{root}{path}"
         self.keys = key_set(jwk())
         self.documents: dict[str, tuple[int, bytes]] = {f"{OAUTH}{path}": (200, self.metadata())}
         self.before: Callable[[Request], Awaitable[None]] | None = None
 
     def metadata(self, **members: Any) -> bytes:
-        own = {"issuer": self.name, "jwks_uri": f"http://127.0.0.1:{self._server.port}{JWKS}", **members}
+        own = {"issuer": self.name, "jwks_uri": f"{self._root}{JWKS}", **members}
         return json.dumps(own).encode()
 
     def token(self, **given: Any) -> str:
@@ -47,12 +52,13 @@ class ScriptedIssuer:
 
 
 @asynccontextmanager
-async def issuing(path: str = "") -> AsyncGenerator[ScriptedIssuer, None]:
+async def issuing(path: str = "", tls: ssl.SSLContext | None = None) -> AsyncGenerator[ScriptedIssuer, None]:
     issuers: list[ScriptedIssuer] = []
 
     async def script(request: Request) -> None:
         await issuers[0].answer(request)
 
-    async with served(script) as server:
-        issuers.append(ScriptedIssuer(server, path))
+    async with served(script, tls=tls) as server:
+        root = f"{'https' if tls is not None else 'http'}://127.0.0.1:{server.port}"
+        issuers.append(ScriptedIssuer(server, root, path))
         yield issuers[0]

@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from channels.scripted_http import Request, played
 from channels.scripted_issuer import JWKS, OAUTH, OPENID, ScriptedIssuer, issuing
@@ -55,10 +58,13 @@ class Echo:
 class Guarded:
     """An endpoint behind the gate, and a client of it. `now` is the time of its caches, in seconds."""
 
-    def __init__(self, issuer: ScriptedIssuer, scopes: tuple[str, ...] = (), **bounds: Any) -> None:
+    def __init__(
+        self, issuer: ScriptedIssuer, scopes: tuple[str, ...] = (), ca_file: str | None = None, **bounds: Any
+    ) -> None:
         self.now = 0.0
         self.notes: list[str] = []
-        keys = Issuer(issuer.name, Target(address(issuer.name)), KeyBounds(**bounds), lambda: self.now)
+        target = Target(address(issuer.name), (), ca_file)
+        keys = Issuer(issuer.name, target, KeyBounds(**bounds), lambda: self.now)
         gate = ProtectedResource(address(AUDIENCE), keys, frozenset({AUDIENCE}), scopes, lambda: NOW)
         self.app = App(Echo, "/mcp", admission("127.0.0.1", ["mcp.example"]), gate, Reception(), self.notes.append)
 
@@ -293,6 +299,42 @@ def test_an_issuer_without_a_socket_is_told_so() -> None:
             endpoint = Guarded(issuer)
         assert await endpoint.status(token) == 503
         assert endpoint.notes == ["the issuer of tokens cannot be asked: no connection: connection refused"]
+
+    played(scene)
+
+
+def test_who_waits_for_an_issuer_that_is_slow_and_fails_does_not_ask_it_again() -> None:
+    async def scene() -> None:
+        async with guarded(pause=10.0) as (issuer, endpoint):
+
+            async def slow(request: Request) -> None:
+                endpoint.now += 10.0
+                await request.answer(b"", 500)
+
+            issuer.before = slow
+            asked = [endpoint.status(issuer.token()) for _ in range(3)]
+            assert await asyncio.gather(*asked) == [503, 503, 503]
+            assert issuer.asked == [OAUTH]
+            assert len(endpoint.notes) == 1
+
+    played(scene)
+
+
+def test_an_issuer_is_trusted_by_its_certificate(tmp_path: Path) -> None:
+    authority, file = trustme.CA(), tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(str(file))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)  # pyright: ignore[reportUnknownMemberType]
+
+    async def scene() -> None:
+        async with issuing(tls=tls) as issuer:
+            assert await Guarded(issuer, ca_file=str(file)).status(issuer.token()) == 200
+            stranger = Guarded(issuer)
+            assert await stranger.status(issuer.token()) == 503
+            assert "the TLS certificate was not accepted" in stranger.notes[0]
+            lost = Guarded(issuer, ca_file=str(tmp_path / "gone"))
+            assert await lost.status(issuer.token()) == 503
+            assert lost.notes == ["the issuer of tokens cannot be asked: the CA certificates cannot be read"]
 
     played(scene)
 

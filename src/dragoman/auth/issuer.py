@@ -33,7 +33,7 @@ SERVER_ERRORS = range(500, 600)
 class KeyBounds:
     document: int = 256 << 10  # bytes of the metadata, and of the key set
     patience: float = 10.0  # seconds for all documents together
-    pause: float = 10.0  # seconds from one time that the issuer is asked to the next
+    pause: float = 10.0  # seconds from what the issuer answered to the next time that it is asked
     renew: float = 600.0  # seconds after which keys are asked for again
     keep: float = 3600.0  # seconds after which keys are not used any more
 
@@ -92,7 +92,6 @@ class Issuer:
         async with self._lock:
             if self._clock() - self._asked < self._bounds.pause:
                 return None
-            self._asked = self._clock()
             self._is_failing = True
             try:
                 async with asyncio.timeout(self._bounds.patience):
@@ -103,7 +102,9 @@ class Issuer:
                 return "it did not answer in time"
             except (Unfit, UnusableProxy, UnusableTrust) as unfit:
                 return str(unfit)
-            self._got = self._clock()
+            finally:
+                self._asked = self._clock()
+            self._got = self._asked
             self._is_failing = False
             return None
 
@@ -117,21 +118,20 @@ class Issuer:
         try:
             reading = Reading(Limits(), wanted)
             document = await self._document(connections, reading, await self._place(connections, reading))
-            if document is None:
-                raise Unfit("its keys are not where it says")
-            return Keys(document)
-        except Unfit:
-            raise
-        except ValueError:
-            raise Unfit("its keys are no JSON Web Key Set") from None
         finally:
             await connections.close()
+        if document is None:
+            raise Unfit("its keys are not where it says")
+        try:
+            return Keys(document)
+        except ValueError:
+            raise Unfit("its keys are no JSON Web Key Set") from None
 
     async def _place(self, connections: Connections, reading: Reading) -> Address:
         """Where the keys are. A place without metadata is passed over, and so is a document that does not fit (B141).
 
         Raises:
-            Lost, Unfit: no place tells.
+            Lost, Unfit, UnusableProxy, UnusableTrust: no place tells.
         """
         unfit = Unfit("it has no metadata")
         for url in places(self._target.address):
@@ -148,7 +148,7 @@ class Issuer:
         """The document at a place; `None` when there is none. Redirects are not followed.
 
         Raises:
-            Lost, Unfit: the place does not work.
+            Lost, Unfit, UnusableProxy, UnusableTrust: the place does not work.
         """
         headers = {"Accept": "application/json"}
         response = await connections.fetch("GET", place(at, self._target, True), None, headers)

@@ -16,7 +16,7 @@ LEEWAY = 30.0
 """Seconds that the clock of the issuer may differ from ours."""
 
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-_SIGNED = PyJWS(algorithms=list(KINDS), options={"enforce_minimum_key_length": True})
+_SIGNED = PyJWS(algorithms=list(KINDS))
 
 
 class Untrusted(Exception):

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
@@ -15,6 +16,9 @@ KINDS = {
 }
 """The algorithms that are taken, each with the type and curve of its keys. With all of them, only the issuer can sign:
 one that uses the same secret on both sides would make a signing key of the public one (RFC 8725 section 3.1)."""
+
+LEAST_RSA = 2048
+"""Bits of an RSA key (RFC 7518 section 3.3)."""
 
 PUBLIC = ("kty", "crv", "n", "e", "x", "y")
 
@@ -66,6 +70,7 @@ def _fits(entry: dict[str, Any], algorithm: str, kid: str | None) -> bool:
 
 def _key(entry: dict[str, Any], algorithm: str) -> PyJWK | None:
     try:
-        return PyJWK({name: entry[name] for name in PUBLIC if name in entry}, algorithm)
+        made = PyJWK({name: entry[name] for name in PUBLIC if name in entry}, algorithm)
     except (PyJWTError, TypeError, ValueError):
         return None
+    return None if isinstance(made.key, RSAPublicKey) and made.key.key_size < LEAST_RSA else made

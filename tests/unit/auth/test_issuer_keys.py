@@ -57,3 +57,7 @@ def test_what_else_a_key_says_of_itself_may_be_there(members: dict[str, Any]) ->
 
 def test_no_key_serves_an_algorithm_that_is_not_taken() -> None:
     assert Keys(key_set(jwk("RSA"))).find("HS256", "k1") is None
+
+
+def test_a_key_that_can_be_guessed_is_not_used() -> None:
+    assert Keys(key_set(jwk("weak"))).find("RS256", "k1") is None
