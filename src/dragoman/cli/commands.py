@@ -136,7 +136,19 @@ def cli() -> None:
 @click.option("--tls-cert", metavar="FILE", help="The certificate (PEM) of a listener on https.")
 @click.option("--tls-key", metavar="FILE", help="The private key (PEM) of that certificate.")
 @click.option("--tls-client-ca", metavar="FILE", help="Let only clients in that have a certificate of this CA (PEM).")
+@click.option(
+    "--public-url", metavar="URL", help="The URL by which clients reach the listener, when it is another one."
+)
 @click.option("--auth-token-env", metavar="VARIABLE", help="Let only clients in that send the token in this variable.")
+@click.option(
+    "--auth-issuer", metavar="URL", help="Let only clients in that have an access token (JWT) of this issuer."
+)
+@click.option(
+    "--auth-audience", metavar="TEXT", help="The audience that tokens must have; without it, the URL of the listener."
+)
+@click.option(
+    "--auth-scope", metavar="SCOPE", multiple=True, help="A scope that every token must have. May be repeated."
+)
 @click.option(
     "--progress-rate",
     metavar="N",

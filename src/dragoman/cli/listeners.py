@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli.gates import OF_TOKENS, read_gate, read_public
+
 if TYPE_CHECKING:
     from dragoman.transports.http.server.admission import Admission
     from dragoman.transports.http.server.authentication import Gate
     from dragoman.transports.http.server.listening import Place
 
 OWN_STREAMS = "stdio:."
-OF_HTTP = ("allow_host", "allow_origin", "tls_cert", "tls_key", "tls_client_ca", "auth_token_env")
+OF_HTTP = (
+    *("allow_host", "allow_origin", "public_url", "tls_cert", "tls_key", "tls_client_ca"),
+    *("auth_token_env", *OF_TOKENS),
+)
+EVERYONE = "everyone who reaches this place can use the server; --auth-token-env or --auth-issuer asks for a token"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +47,21 @@ def read_listener(options: Mapping[str, Any], given: frozenset[str], environment
         raise click.UsageError("the value of --listen is not known: it is stdio:. or a place like http://HOST:PORT/mcp")
     from dragoman.transports.http.address import Refused, is_loopback
     from dragoman.transports.http.server.admission import admission
-    from dragoman.transports.http.server.authentication import Open, Token
+    from dragoman.transports.http.server.authentication import Open
     from dragoman.transports.http.server.listening import place
 
     try:
         where = place(target, options["tls_cert"], options["tls_key"], options["tls_client_ca"])
     except Refused as refused:
         raise click.UsageError(str(refused)) from None
-    variable = options["auth_token_env"]
-    if variable is not None and not environment.get(variable):
-        raise click.UsageError("the variable of --auth-token-env is not set, or empty")
-    gate: Gate = Token(environment[variable]) if variable is not None else Open()
+    public = read_public(options["public_url"])
+    gate = read_gate(options, where, public, environment)
     warnings: list[str] = []
     if not is_loopback(where.host):
         if isinstance(gate, Open) and where.client_ca is None:
-            warnings.append("everyone who reaches this place can use the server; --auth-token-env asks for a token")
+            warnings.append(EVERYONE)
         if where.scheme == "http":
             warnings.append("what passes can be read on its way, as the place is not https; put a TLS proxy in front")
-    admitted = admission(where.host, options["allow_host"], options["allow_origin"])
+    hosts = [*options["allow_host"], *([public.host] if public is not None else [])]
+    admitted = admission(where.host, hosts, options["allow_origin"])
     return Listener(where, admitted, gate, tuple(warnings))

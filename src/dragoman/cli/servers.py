@@ -80,7 +80,7 @@ def is_url(text: str) -> bool:
 
 def _command(words: tuple[str, ...], given: frozenset[str]) -> Server:
     for name in OF_A_URL:
-        if name in given:
+        if name in given and (name != "ca_file" or "auth_issuer" not in given):  # an issuer is at a URL, too
             raise click.UsageError(f"the option --{name.replace('_', '-')} is for a server at a URL only")
     return Server(command=words)
 

@@ -19,6 +19,13 @@ HEADERS = (
 )
 EXPOSED = b"mcp-session-id, www-authenticate"
 MAX_AGE = b"600"
+PUBLIC = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-methods", b"GET"),
+    (b"access-control-allow-headers", HEADERS),
+    (b"access-control-max-age", MAX_AGE),
+)
+"""The headers that let every page read what is for everyone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,7 @@ class Admission:
 def admission(listen: str | None, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> Admission:
     """What is admitted when the endpoint listens on the host `listen`; without one, it is mounted somewhere."""
     named = {host.lower() for host in hosts}
-    if listen is not None and not _is_any(listen):
+    if listen is not None and not is_any(listen):
         named.add(listen.lower())
     is_local = listen is None or is_loopback(listen)
     return Admission(frozenset(named), frozenset(origin.rstrip("/") for origin in origins), is_local)
@@ -104,7 +111,8 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _is_any(host: str) -> bool:
+def is_any(host: str) -> bool:
+    """Whether a host to listen on stands for all addresses of this machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:

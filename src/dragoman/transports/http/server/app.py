@@ -1,6 +1,7 @@
 """The endpoint as an ASGI application: requests in, responses and streams of events out (decisions L3).
 
-* Nothing is looked at before the request is admitted: its Host, its Origin, who it is from (THTTP-02).
+* Nothing is looked at before the request is admitted: its Host, its Origin, who it is from (THTTP-02). What the gate
+  tells of itself is for everyone, whatever the Origin (revisions 7).
 * A response begins when it is known what it is. While a stream is open, the closing of its connection is noticed at
   once; for one JSON object, as soon as the answer takes long.
 * The service behind it is synchronous and knows nothing of ASGI.
@@ -14,8 +15,8 @@ from urllib.parse import parse_qs
 
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Reception
-from dragoman.transports.http.server.admission import Admission
-from dragoman.transports.http.server.authentication import Challenge, Gate
+from dragoman.transports.http.server.admission import PUBLIC, Admission
+from dragoman.transports.http.server.authentication import Challenge, Gate, Unready
 from dragoman.transports.http.server.exchange import Exchange, Form
 from dragoman.transports.http.server.head import JSON, Head, Reply, refusal
 from dragoman.transports.http.server.stream import Reader, Stream
@@ -32,6 +33,7 @@ EVENTS: Headers = (
     (b"x-accel-buffering", b"no"),
 )
 ALLOWED: Headers = ((b"allow", b"GET, POST, DELETE, OPTIONS"),)
+READ_ONLY: Headers = ((b"allow", b"GET, OPTIONS"),)
 SESSION_KEY = "session_id"
 
 
@@ -133,24 +135,25 @@ class App:
             self._note(text)
             await _write(send, Reply(403))
             return
+        path, method = _path(scope), scope["method"]
+        if self._gate.describes(path):
+            await _write(send, self._described(method), PUBLIC)
+            return
         if not self._admission.admits_origin(origin):
             self._note(f"the Origin {ascii(origin)[:100]} is not allowed; --allow-origin names further ones")
             await _write(send, Reply(403))
             return
         cors = self._admission.cors(origin, headers.get("access-control-request-headers", "").encode("latin-1"))
-        path = _path(scope)
-        if self._gate.describes(path):
-            await _write(send, self._gate.description(), cors)
-            return
         if path.rstrip("/") != self._path:
             await _write(send, Reply(404), cors)
             return
-        method = scope["method"]
         if method == "OPTIONS":
             await _write(send, Reply(204, headers=ALLOWED), cors)
             return
         principal = await self._gate.admit(headers.get("authorization"))
-        if isinstance(principal, Challenge):
+        if isinstance(principal, Challenge | Unready):
+            if isinstance(principal, Unready) and principal.note is not None:
+                self._note(principal.note)
             await _write(send, principal.reply(), cors)
             return
         if method == "POST":
@@ -161,6 +164,11 @@ class App:
             await _write(send, self.service.leave(Head(headers, True, principal)), cors)
         else:
             await _write(send, Reply(405, headers=ALLOWED), cors)
+
+    def _described(self, method: str) -> Reply:
+        if method == "GET":
+            return self._gate.description()
+        return Reply(204 if method == "OPTIONS" else 405, headers=READ_ONLY)
 
     async def _post(
         self, scope: Scope, headers: dict[str, str], principal: str | None, receive: Receive, send: Send, cors: Headers

@@ -19,10 +19,21 @@ class Challenge:
         return Reply(self.status, headers=((b"www-authenticate", self.header.encode("latin-1")),))
 
 
+@dataclass(frozen=True, slots=True)
+class Unready:
+    """A request that nobody can judge now. `wait` is in seconds, `note` is what the log should say, if anything."""
+
+    wait: int
+    note: str | None = None
+
+    def reply(self) -> Reply:
+        return Reply(503, headers=((b"retry-after", b"%d" % self.wait),))
+
+
 class Gate(Protocol):
     """Lets requests in. A principal is a name that two callers never share."""
 
-    async def admit(self, authorization: str | None) -> str | Challenge | None: ...
+    async def admit(self, authorization: str | None) -> str | Challenge | Unready | None: ...
 
     def describes(self, path: str) -> bool:
         """Whether that path is where the gate tells how to get a token."""
