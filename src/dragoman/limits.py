@@ -4,7 +4,7 @@ A machine is handed this object and has no number of its own, so that a test can
 Sizes are bytes, times are seconds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 
@@ -82,6 +82,11 @@ class Limits:
     reask_wait: float = 0.05  # the second round in a row without a question, doubled for each further one
     timeouts: Timeouts = Timeouts()
     reception: Reception = Reception()
+
+    @property
+    def shared(self) -> "Limits":
+        """The limits of a way to the server that all clients of a listener take together."""
+        return replace(self, in_flight=self.reception.exchanges)
 
 
 PATIENCE = {

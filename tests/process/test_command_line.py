@@ -83,7 +83,7 @@ def test_the_bridge_may_be_named_and_its_listener_given(scripted: Make) -> None:
         ["--name", "x"],
         ["bridge"],
         ["bridge", "--listen", "stdio:."],
-        ["bridge", "--listen", "http://127.0.0.1:1/mcp", "--", "server"],
+        ["bridge", "--listen", "unix:/tmp/x", "--", "server"],
         ["bridge", "--listen", "nonsense", "--", "server"],
         ["bridge", "--upstream", "stdio:"],
         ["bridge", "--upstream", "stdio:  "],

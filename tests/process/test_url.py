@@ -175,8 +175,6 @@ def test_a_response_above_the_limit_fails_its_request() -> None:
         ("--max-response-bytes", "0", "https://example.com/mcp"),
         ("--header", "x:1", "--", "server"),
         ("--max-response-bytes", "5", "--", "server"),
-        ("--upstream", "sse:https://example.com/mcp"),
-        ("--upstream", "http-session:https://example.com/mcp"),
     ],
 )
 def test_a_wrong_url_form_is_refused_with_its_usage_and_without_a_value(words: tuple[str, ...]) -> None:

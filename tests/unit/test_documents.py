@@ -17,7 +17,7 @@ from dragoman.cli.entry import Early
 from dragoman.demo.story import BOOKED
 from dragoman.exchange.notes import Level
 from dragoman.faults import TABLE, Cause
-from dragoman.limits import Limits, Timeouts
+from dragoman.limits import Limits, Reception, Timeouts
 from dragoman.profile import NAMES, named
 from dragoman.profile.own import KEYS, TABLES, from_toml
 from dragoman.revisions.rows import ROWS
@@ -33,6 +33,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 STARTING = ROOT / "docs" / "getting-started.md"
 TRANSLATION = ROOT / "docs" / "translation.md"
+SHARED = ROOT / "docs" / "shared-endpoint.md"
 TROUBLE = ROOT / "docs" / "troubleshooting.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
@@ -152,7 +153,9 @@ def test_every_scope_of_log_lines_is_documented_with_its_levels() -> None:
 
 
 def test_every_limit_is_documented_with_its_value() -> None:
-    expected = {part.name: getattr(Limits(), part.name) for part in fields(Limits) if part.name != "timeouts"}
+    expected = {
+        part.name: getattr(Limits(), part.name) for part in fields(Limits) if part.name not in ("timeouts", "reception")
+    }
     expected |= {part.name: getattr(Timeouts(), part.name) for part in fields(Timeouts)}
     documented = {cells[2].strip("`"): cells[1] for cells in rows(section(TRANSLATION, "Limits"))}
     documented.pop("Name")
@@ -161,6 +164,14 @@ def test_every_limit_is_documented_with_its_value() -> None:
     for name, value in documented.items():
         number = float(value.split()[0]) * (1 << 20 if value.endswith("MiB") else 1)
         assert number == expected[name], name
+
+
+def test_every_limit_of_a_listener_is_documented_with_its_value() -> None:
+    documented = {cells[2].strip("`"): cells[1] for cells in rows(section(SHARED, "Limits")) if cells[2] != "Name"}
+    assert set(documented) == {part.name for part in fields(Reception)}
+    for name, value in documented.items():
+        number, _, unit = value.partition(" ")
+        assert float(number) * {"MiB": 1 << 20, "KiB": 1 << 10}.get(unit, 1) == getattr(Reception(), name), name
 
 
 @pytest.mark.parametrize("name", NAMES)

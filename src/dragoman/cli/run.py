@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dragoman.backs.modern import Modern
 from dragoman.cli.entry import Early
 from dragoman.cli.listeners import Listener
-from dragoman.cli.servers import Server, Transport
+from dragoman.cli.servers import Server
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.notes import Level
 from dragoman.exchange.outlet import Pipe
@@ -25,6 +25,7 @@ from dragoman.runtime.conversation import Conversation
 from dragoman.runtime.link import AnyBack
 from dragoman.runtime.log import CHOICES, Log
 from dragoman.runtime.tap import Tap
+from dragoman.runtime.targets import to_command, to_url
 from dragoman.transports.pipes import Overflow
 from dragoman.transports.upstream import Command, Upstream
 
@@ -62,10 +63,12 @@ def run_bridge(settings: Settings, early: Early) -> int:
         tap = _tap(settings.frame_log, stderr, open_files)
         for warning in (*settings.server.warnings, *(settings.listener.warnings if settings.listener else ())):
             log.note(Level.WARN, "options", warning)
-        server = _upstream(settings, early)
+        ways = _ways(settings)
         identity = Identity(settings.name or _server_name(settings) or settings.profile.name)
         if settings.listener is not None:
-            return _serve(settings, settings.listener, server, identity, limits, log, stderr, tap)
+            return _serve(settings, settings.listener, ways, identity, limits, log, stderr, tap)
+        words = settings.server.command
+        server = Command(words, early.spawned, early.error) if words else ways()
         mediator = Mediator(settings.profile, limits, log, server.is_remote)
         mediator.front = front = Legacy(mediator, settings.profile, limits, log, identity, out := Pipe())
         mediator.back = back = _back(settings, mediator, limits, log)
@@ -77,7 +80,7 @@ def run_bridge(settings: Settings, early: Early) -> int:
             mediator.join(LATEST, back.revision)
             return modern
 
-        opening = Opening(front, begin_modern, is_open=_has_handshake(settings))
+        opening = Opening(front, begin_modern, is_open=settings.server.transport.has_handshake)
         conversation = Conversation(opening, out, mediator, back, server, limits, log, stderr, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(conversation.run(early.data))
@@ -86,7 +89,7 @@ def run_bridge(settings: Settings, early: Early) -> int:
 def _serve(
     settings: Settings,
     listener: Listener,
-    server: Upstream,
+    ways: Callable[[], Upstream],
     identity: Identity,
     limits: Limits,
     log: Log,
@@ -98,33 +101,26 @@ def _serve(
     from dragoman.runtime.shared import Shared
     from dragoman.runtime.trunk import Trunk
 
-    roomy = replace(limits, in_flight=limits.reception.exchanges)  # of all clients together
-    trunk = None if _has_handshake(settings) else Trunk(server, roomy, log, stderr.write, tap)
-    shared = Shared(trunk, lambda: server, settings.profile, limits, log, identity, stderr.write, tap)
+    trunk = None if settings.server.transport.has_handshake else Trunk(ways(), limits.shared, log, stderr.write, tap)
+    shared = Shared(trunk, ways, settings.profile, limits, log, identity, stderr.write, tap)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(Server(listener.place, shared, listener.admission, listener.gate, stderr).run())
 
 
-def _upstream(settings: Settings, early: Early) -> Upstream:
-    if settings.server.target is None:
-        return Command(settings.server.command, early.spawned, early.error)
-    from dragoman.transports.http.upstream import SessionUrl, SseUrl, Url
-
-    kinds = {Transport.STATELESS: Url, Transport.SESSION: SessionUrl, Transport.SSE: SseUrl}
-    return kinds[settings.server.transport](settings.server.target, settings.response_limit)
+def _ways(settings: Settings) -> Callable[[], Upstream]:
+    """Each call gives a way to the server; what was started early is for a single conversation."""
+    server = settings.server
+    if server.target is None:
+        return to_command(server.command)
+    return to_url(server.target, server.transport, settings.response_limit)
 
 
 def _back(settings: Settings, mediator: Mediator, limits: Limits, log: Log) -> AnyBack:
-    if not _has_handshake(settings):
+    if not settings.server.transport.has_handshake:
         return Modern(mediator, limits, log)
     from dragoman.backs.legacy import Legacy as LegacyBack
 
     return LegacyBack(mediator, limits, log)
-
-
-def _has_handshake(settings: Settings) -> bool:
-    """Whether the server is one of the older revisions, as the user says."""
-    return settings.server.transport is not Transport.STATELESS
 
 
 def _server_name(settings: Settings) -> str:

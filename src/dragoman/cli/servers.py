@@ -1,30 +1,19 @@
 """Which server a command line names: a command or a URL, and the options that belong to one of the two only."""
 
 import os
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.runtime.targets import Transport, is_url, read_target
+
 if TYPE_CHECKING:
     from dragoman.transports.http.target import Target
 
-STDIO = "stdio:"
-NETWORK = ("http", "https", "ws", "wss", "grpc", "grpcs")
-LATER = ("unix", "a2a", "acp")
 OF_A_URL = ("header", "header_env", "ca_file", "max_response_bytes")
 VISIBLE = "the value of the header {} stands on the command line, where other programs can see it; use --header-env"
-
-
-class Transport(Enum):
-    """How a server at a URL is spoken to; the values are what stands before the URL (decisions C3)."""
-
-    STATELESS = "http-stateless:"
-    SESSION = "http-session:"
-    SSE = "sse:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +46,11 @@ def read_server(behind: list[str] | None, options: Mapping[str, Any], given: fro
         return _command(tuple(behind), given)
     if not named:
         raise click.UsageError("the server is missing: put its command behind --, or give its URL")
-    text = str(named[0])
-    for transport in Transport:
-        if text.startswith(transport.value):
-            return _url(text.removeprefix(transport.value), transport, options)
-    if is_url(text):
-        return _url(text, Transport.STATELESS, options)
-    if text.partition(":")[0] in LATER:
-        raise click.UsageError("the value of --upstream is not known: this version reaches a command or an http(s) URL")
     try:
-        words = shlex.split(text.removeprefix(STDIO))
-    except ValueError:
-        raise click.UsageError("the value of --upstream has an open quote") from None
-    if not words:
-        raise click.UsageError("the value of --upstream has no command")
-    return _command(tuple(words), given)
-
-
-def is_url(text: str) -> bool:
-    return "://" in text and text.partition("://")[0].lower() in NETWORK
+        found = read_target(str(named[0]))
+    except ValueError as error:
+        raise click.UsageError(f"the value of --upstream {error}") from None
+    return _url(found.url, found.transport, options) if found.url is not None else _command(found.command, given)
 
 
 def _command(words: tuple[str, ...], given: frozenset[str]) -> Server:

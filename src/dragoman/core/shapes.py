@@ -10,7 +10,7 @@ The validator is imported when something is first asked, since most conversation
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import DecodeError, Raw
 
@@ -58,9 +58,13 @@ def flaw(type_name: str, value: Raw) -> str | None:
 
 
 class Form:
-    """A form's schema, ready to judge answers."""
+    """A form's schema, ready to judge answers.
 
-    __slots__ = ("_validator",)
+    An answer has to have its shape: the right members, of the right types and sizes. Which choice it makes is a matter
+    of the server, also when the form does not offer it: some clients let their user write one (ANS-02).
+    """
+
+    __slots__ = ("_schema", "_validator")
 
     def __init__(self, schema: Raw) -> None:
         """
@@ -68,15 +72,40 @@ class Form:
             ValueError: the schema does not compile.
         """
         try:
-            self._validator = _compiled(value_of(schema))
+            self._schema = value_of(schema)
+            self._validator = _compiled(self._schema)
         except UNREADABLE as error:
             raise ValueError("the schema of the form does not compile") from error
 
     def accepts(self, content: Raw) -> bool:
         try:
-            return self._validator.is_valid(value_of(content))
+            given = value_of(content)
+            return self._validator.is_valid(given) or _compiled(_without_choices(self._schema)).is_valid(given)
         except UNREADABLE:
             return False
+
+
+CHOICES = frozenset({"enum", "const", "oneOf", "anyOf"})
+
+
+def _without_choices(schema: Any) -> Any:
+    """A form's schema in which each field takes every value of its type."""
+    if not isinstance(schema, dict):
+        return schema
+    members = cast("dict[str, Any]", schema)
+    fields = members.get("properties")
+    if not isinstance(fields, dict):
+        return members
+    return {**members, "properties": {name: _open(field) for name, field in cast("dict[str, Any]", fields).items()}}
+
+
+def _open(field: Any) -> Any:
+    if not isinstance(field, dict):
+        return field
+    kept = {name: value for name, value in cast("dict[str, Any]", field).items() if name not in CHOICES}
+    if "items" in kept:
+        kept["items"] = _open(kept["items"])
+    return kept
 
 
 def _compiled(schema: Any) -> "Validator":

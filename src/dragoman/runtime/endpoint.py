@@ -217,9 +217,8 @@ class Endpoint:
         """Make room: the client that was silent longest and waits for nothing has to begin again."""
         for session in self.sessions.values():
             if not session.is_busy and not session.standalone.is_read:
-                self._shared.log.note(
-                    Level.WARN, "listen", "the limit of sessions is reached; the oldest idle one ends"
-                )
+                text = "the limit of sessions is reached; the one that was idle longest ends"
+                self._shared.log.note(Level.WARN, "endpoint", text)
                 self._end(session)
                 return True
         return False

@@ -5,7 +5,8 @@ from typing import Any
 import click
 import pytest
 
-from dragoman.cli.servers import Server, Transport, read_server
+from dragoman.cli.servers import Server, read_server
+from dragoman.runtime.targets import Transport
 
 PROVES = ("CLI-15", "CLI-16", "CLI-17")
 

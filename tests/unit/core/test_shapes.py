@@ -101,12 +101,20 @@ FORMS: list[tuple[Raw, list[Any], list[Any]]] = [
     (form({"a": {"type": "string"}}), [{}, {"a": "x"}, {"b": 1}], [{"a": 1}, [], "x", None]),
     (form({"a": {"type": "integer"}}, required=["a"]), [{"a": 1}, {"a": 2.0}, {"a": 10**30}], [{}, {"a": 1.5}]),
     (form({"a": {"type": "number", "maximum": 2}}), [{"a": 1.5}], [{"a": 2.5}]),
-    (form({"a": {"type": "string", "enum": ["x", "y"], "enumNames": ["X", "Y"]}}), [{"a": "y"}], [{"a": "Y"}]),
-    (form({"a": {"type": "string", "oneOf": [{"const": "x", "title": "X"}]}}), [{"a": "x"}], [{"a": "X"}]),
+    (
+        form({"a": {"type": "string", "enum": ["x", "y"], "enumNames": ["X", "Y"]}}),
+        [{"a": "y"}, {"a": "z"}],
+        [{"a": 1}],
+    ),
+    (
+        form({"a": {"type": "string", "oneOf": [{"const": "x", "title": "X"}]}}),
+        [{"a": "x"}, {"a": "z"}],
+        [{"a": ["x"]}],
+    ),
     (
         form({"a": {"type": "array", "items": {"type": "string", "enum": ["x", "y"]}, "maxItems": 1}}),
-        [{"a": []}, {"a": ["y"]}],
-        [{"a": ["z"]}, {"a": ["x", "y"]}, {"a": "x"}],
+        [{"a": []}, {"a": ["y"]}, {"a": ["z"]}],
+        [{"a": [1]}, {"a": ["x", "y"]}, {"a": "x"}],
     ),
     (form({"a": {"type": "string", "format": "email"}}), [{"a": "no address"}], [{"a": 7}]),
     (
