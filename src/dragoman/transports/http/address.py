@@ -12,6 +12,7 @@ The sentences of a refusal repeat nothing of the URL (CLI-14, ERR-06).
 import ipaddress
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urljoin
 
 KEEPING_POST = frozenset({307, 308})
@@ -93,6 +94,7 @@ def redirected(place: Address, location: str | None) -> Address:
     return to
 
 
+@lru_cache(256)
 def is_loopback(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True

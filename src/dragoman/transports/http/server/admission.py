@@ -10,6 +10,7 @@
 import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from dragoman.transports.http.address import is_loopback
@@ -84,6 +85,7 @@ def admission(listen: str | None, hosts: Iterable[str] = (), origins: Iterable[s
     return Admission(frozenset(named), frozenset(origin.rstrip("/") for origin in origins), is_local)
 
 
+@lru_cache(256)
 def _split(value: str) -> tuple[str | None, str]:
     """Host, without brackets and in lower case, and port of a Host header."""
     try:
