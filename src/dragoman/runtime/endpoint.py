@@ -1,7 +1,7 @@
 """What one listener on HTTP serves: sessions of clients with a handshake, and every client without one, side by side.
 
-* How a client opens tells its era (revisions 4.3): `initialize` begins a session; a request whose `_meta` names a
-  revision, or that comes under a header of a stateless one, stands alone.
+* How a client opens tells its era (revisions 4.3): a request whose `_meta` names a revision stands alone; `initialize`
+  begins a session, whatever its header says (B118); else a header of a stateless revision counts.
 * A session belongs to who opened it: to anyone else its id is as unknown as one that never was.
 * Time is looked at in a pulse while anything waits: no request has a timer of its own (decisions L9).
 """
@@ -16,6 +16,7 @@ from dragoman.exchange.meta import PROTOCOL_VERSION
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.flaws import fault_of
+from dragoman.fronts.opening import is_modern
 from dragoman.revisions import HANDSHAKE, Era, named
 from dragoman.runtime.session import Session
 from dragoman.runtime.shared import Shared
@@ -27,7 +28,6 @@ from dragoman.transports.http.server.mirror import mismatch
 from dragoman.transports.http.server.stream import Stream
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, is_id
-from dragoman.wire.members import object_in
 
 MARK = PROTOCOL_VERSION.encode()
 ACCEPTED = Reply(202)
@@ -63,9 +63,10 @@ class Endpoint:
         if head.post_to is not None:
             return self._post_to(head, head.post_to, body, now)
         frame = wire.parse(body, self._shared.limits.depth)
-        if isinstance(frame, Frame) and frame.method == "initialize":
+        says_so = MARK in body and isinstance(frame, Frame) and is_modern(frame)
+        if isinstance(frame, Frame) and frame.method == "initialize" and not says_so:
             return self._initialize(head, body, frame, now)
-        if self._is_modern(head, body, frame):
+        if says_so or _is_stateless(head):
             return self._alone(head, body, frame, now)
         session = self._session(head)
         if session is not None:
@@ -120,14 +121,6 @@ class Endpoint:
         self._owners.pop(exchange.lane, None)
 
     # ------------------------------------------------------------------ eras
-
-    def _is_modern(self, head: Head, body: bytes, frame: Parsed) -> bool:
-        version = named(head.version)
-        if version is not None and version.era is Era.MODERN:
-            return True
-        if MARK not in body or not isinstance(frame, Frame) or frame.params is UNSET:
-            return False
-        return PROTOCOL_VERSION in (object_in((object_in(frame.params) or {}).get("_meta")) or {})
 
     def _alone(self, head: Head, body: bytes, frame: Parsed, now: float) -> Exchange | Reply:
         if isinstance(frame, Frame) and frame.method is not UNSET and frame.id is not UNSET:
@@ -301,6 +294,12 @@ class Endpoint:
 
 
 _SPACES = bytes.maketrans(b"\n\r", b"  ")
+
+
+def _is_stateless(head: Head) -> bool:
+    """Whether the header names a revision without a handshake."""
+    version = named(head.version)
+    return version is not None and version.era is Era.MODERN
 
 
 def _wants(frame: Parsed) -> tuple[int, bool]:
