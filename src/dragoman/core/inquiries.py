@@ -37,6 +37,8 @@ class Asked(Call):
         self, inquiry: Inquiry, method: str, caller: Caller, round_: questions.Round, attribution: Attribution
     ) -> None:
         super().__init__(inquiry.key, method, {}, caller, None, False)
+        if attribution.owner is not None:
+            self.lane = attribution.owner.lane  # a client may have no other stream on which it hears of it
         self.inquiry = inquiry
         self.round = round_
         self.attribution = attribution

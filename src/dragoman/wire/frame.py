@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from dragoman.wire import guard, salvage
+from dragoman.wire.compact import compact
 from dragoman.wire.lines import Overlong
 from dragoman.wire.members import Members, first_byte, object_in
 
@@ -81,6 +82,8 @@ _text = msgspec.json.Decoder(str).decode
 _write_text = _write_members = msgspec.json.Encoder().encode
 
 LARGE = 1 << 15  # bytes of a member above which the encoder's extra copy costs more than a join
+
+REFUSED = 8 << 20  # bytes of a member from which on a line may come near the 10 MiB that some clients refuse
 
 EXCERPT = 120
 
@@ -233,9 +236,14 @@ def reply(id: bytes, result: bytes | Raw) -> bytes:
 
 
 def reply_with(id: bytes, members: Members) -> bytes:
-    """A successful response whose result has these members. A large one is copied once, not twice."""
+    """A successful response whose result has these members. A large one is copied once, not twice.
+
+    One that is so large that some clients would refuse it is written in as few bytes as JSON allows.
+    """
     for value in members.values():
         if len(value) > LARGE:
+            if len(value) > REFUSED:
+                members = {name: compact(each) for name, each in members.items()}
             pieces: list[bytes | Raw] = [b'{"jsonrpc":"2.0","id":', id, b',"result":']
             lead = b"{"
             for name, each in members.items():
