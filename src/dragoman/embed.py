@@ -12,6 +12,7 @@ from dragoman.limits import Limits
 from dragoman.profile import Profile, named
 from dragoman.runtime.endpoint import Endpoint
 from dragoman.runtime.log import CHOICES, Log
+from dragoman.runtime.seals import seal
 from dragoman.runtime.shared import Shared
 from dragoman.runtime.targets import read_target, to_command, to_url
 from dragoman.runtime.trunk import Trunk
@@ -35,13 +36,15 @@ def asgi(
     origins: Iterable[str] = (),
     gate: Gate | None = None,
     limits: Limits | None = None,
+    state_key: bytes | None = None,
     log_level: str = "warn",
 ) -> App:
     """An ASGI application that serves clients of every revision on `path`, in front of the server `upstream`.
 
     `upstream` is written as for `--upstream`: a command, a URL, or a transport and a URL. `headers` are sent to a
     server at a URL. `hosts` and `origins` are those that may call beside the ones of this machine; `gate` decides who
-    else may not. The log goes to standard error.
+    else may not. `state_key` has 32 bytes, and is needed only when several processes serve one endpoint. The log goes
+    to standard error.
 
     The server is opened with the first request, and closed by the lifespan of the application that hosts this one, or
     by `await app.aclose()`.
@@ -69,7 +72,9 @@ def asgi(
         make, fallback = to_url(target, server.transport, bounds.line), target.address.host
     has_handshake = server.url is not None and server.transport.has_handshake
     trunk = None if has_handshake else Trunk(make(), bounds.shared, log, _write)
-    shared = Shared(trunk, make, found, bounds, log, Identity(name or fallback), _write)
+    shared = Shared(
+        trunk, make, found, bounds, log, Identity(name or fallback), _write, seal(state_key, bounds.state_life)
+    )
     endpoint = Endpoint(shared)
 
     def note(text: str) -> None:

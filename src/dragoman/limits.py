@@ -51,6 +51,7 @@ class Reception:
     exchanges: int = 1024  # requests in flight of all clients without a session together
     sessions: int = 10_000
     session_idle: float = 86_400.0  # from a client's last message to the end of its session (B67)
+    kept_idle: float = 600.0  # of a conversation of modern clients with a server that keeps state
     stream_after: float = 1.0  # an answer that takes longer becomes a stream of events
     comment_after: float = 15.0  # of silence on a stream (B131)
     kept: int = 1 << 20  # bytes of a stream that can be sent again
@@ -79,6 +80,9 @@ class Limits:
     settled: float = 10.0  # LOSS-09: life of a stream that resets the wait
     slow_first: float = 10.0  # LOGL-03
     slow_again: float = 30.0  # LOGL-03
+    gather: float = 0.02  # for questions of one call that go to a client without a handshake together
+    state_life: float = 600.0  # SEAL-03: for such a client to come back with answers
+    roots_wait: float = 10.0  # decisions T7: for a call, when a server asks for roots before any
     reask_wait: float = 0.05  # the second round in a row without a question, doubled for each further one
     timeouts: Timeouts = Timeouts()
     reception: Reception = Reception()

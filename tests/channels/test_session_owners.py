@@ -19,6 +19,7 @@ from dragoman.limits import Limits, Reception
 from dragoman.profile import named
 from dragoman.runtime.endpoint import Endpoint
 from dragoman.runtime.log import CHOICES, Log
+from dragoman.runtime.seals import seal
 from dragoman.runtime.shared import Shared
 from dragoman.runtime.trunk import Trunk
 from dragoman.transports.child import PipeLines
@@ -117,7 +118,7 @@ async def listening() -> AsyncGenerator[tuple[App, ScriptedIssuer, Held], None]:
     log = Log("neutral", CHOICES["err"], lambda _: None)
     server = Held()
     trunk = Trunk(server, LIMITS, log, lambda _: None)
-    shared = Shared(trunk, lambda: server, profile, LIMITS, log, Identity("x"), lambda _: None)
+    shared = Shared(trunk, lambda: server, profile, LIMITS, log, Identity("x"), lambda _: None, seal(None, 600))
     endpoint = Endpoint(shared)
     async with issuing() as issuer:
         keys = Issuer(issuer.name, Target(address(issuer.name)))

@@ -150,6 +150,11 @@ def cli() -> None:
     "--auth-scope", metavar="SCOPE", multiple=True, help="A scope that every token must have. May be repeated."
 )
 @click.option(
+    "--state-key-env",
+    metavar="VARIABLE",
+    help="Seal the states of parked calls with the key (32 bytes, Base64 or hex) in this variable.",
+)
+@click.option(
     "--progress-rate",
     metavar="N",
     type=Whole(1, 1_000_000),
@@ -209,6 +214,7 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
         profile = replace(profile, quirks=replace(profile.quirks, restore_resource_not_found=True))
     if isinstance(options["progress_rate"], int):
         profile = replace(profile, progress_rate=options["progress_rate"])
+    state_key = _state_key(options["state_key_env"])
     early = ctx.obj
     assert isinstance(early, Early)
     settings = Settings(
@@ -221,11 +227,26 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
         log_level=str(options["log_level"]),
         frame_log=str(options["log"]) if options["log"] is not None else None,
         listener=listener,
+        state_key=state_key,
     )
     try:
         return run_bridge(settings, early)
     except OSError as error:
         raise click.UsageError(f"the file of --log cannot be written: {error.strerror}") from None
+
+
+def _state_key(variable: object) -> bytes | None:
+    if variable is None:
+        return None
+    from dragoman.runtime.seals import read_key
+
+    text = os.environ.get(str(variable))
+    if not text:
+        raise click.UsageError("the variable of --state-key-env is not set, or empty")
+    try:
+        return read_key(text)
+    except ValueError as error:
+        raise click.UsageError(f"the variable of --state-key-env {error}") from None
 
 
 def _profile(name: str) -> "Profile":

@@ -24,6 +24,7 @@ from dragoman.revisions import LATEST
 from dragoman.runtime.conversation import Conversation
 from dragoman.runtime.link import AnyBack
 from dragoman.runtime.log import CHOICES, Log
+from dragoman.runtime.seals import seal
 from dragoman.runtime.tap import Tap
 from dragoman.runtime.targets import to_command, to_url
 from dragoman.transports.pipes import Overflow
@@ -46,6 +47,7 @@ class Settings:
     log_level: str = "info"
     frame_log: str | None = None
     listener: Listener | None = None
+    state_key: bytes | None = None
 
 
 def run_bridge(settings: Settings, early: Early) -> int:
@@ -74,13 +76,20 @@ def run_bridge(settings: Settings, early: Early) -> int:
         mediator.back = back = _back(settings, mediator, limits, log)
 
         def begin_modern() -> "ModernFront":
+            if settings.server.transport.has_handshake:
+                from dragoman.fronts.stateful import Stateful
+
+                sealing = seal(settings.state_key, limits.state_life)
+                kept = Stateful(mediator, limits, log, out, limits.in_flight, sealing, identity)
+                mediator.front = mediator.timed = kept
+                return kept
             from dragoman.fronts.modern import Modern as ModernFront
 
             mediator.front = modern = ModernFront(mediator, limits, log, out, limits.in_flight)
             mediator.join(LATEST, back.revision)
             return modern
 
-        opening = Opening(front, begin_modern, is_open=settings.server.transport.has_handshake)
+        opening = Opening(front, begin_modern)
         conversation = Conversation(opening, out, mediator, back, server, limits, log, stderr, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(conversation.run(early.data))
@@ -102,7 +111,8 @@ def _serve(
     from dragoman.runtime.trunk import Trunk
 
     trunk = None if settings.server.transport.has_handshake else Trunk(ways(), limits.shared, log, stderr.write, tap)
-    shared = Shared(trunk, ways, settings.profile, limits, log, identity, stderr.write, tap)
+    sealing = seal(settings.state_key, limits.state_life)
+    shared = Shared(trunk, ways, settings.profile, limits, log, identity, stderr.write, sealing, tap)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(Server(listener.place, shared, listener.admission, listener.gate, stderr).run())
 

@@ -38,6 +38,7 @@ class Asked(Call):
     ) -> None:
         super().__init__(inquiry.key, method, {}, caller, None, False)
         if attribution.owner is not None:
+            self.owner = attribution.owner
             self.lane = attribution.owner.lane  # a client may have no other stream on which it hears of it
         self.inquiry = inquiry
         self.round = round_

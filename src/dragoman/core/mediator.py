@@ -29,7 +29,7 @@ from dragoman.exchange.events import (
     ServerError,
 )
 from dragoman.exchange.notes import Level, Notes
-from dragoman.exchange.ports import Back, Front
+from dragoman.exchange.ports import Back, Front, Timed
 from dragoman.faults import URL_ELICITATION_REQUIRED, Cause, Fault
 from dragoman.limits import Limits, Patience, patience_of
 from dragoman.profile import Profile
@@ -47,6 +47,7 @@ class Mediator:
     def __init__(self, profile: Profile, limits: Limits, notes: Notes, is_remote: bool = False) -> None:
         self.front: Front
         self.back: Back
+        self.timed: Timed | None = None  # the front, when it has waits of its own
         self.profile = profile
         self.limits = limits
         self.notes = notes
@@ -117,7 +118,7 @@ class Mediator:
         else:
             self.back.answered(call, judged, now)
 
-    def watch(self, change: int, wanted: Filter, caller: Caller, now: float) -> None:
+    def watch(self, change: int, wanted: Filter, now: float) -> None:
         self.back.watch(change, wanted, now)
 
     def speaks(self, caller: Caller) -> None:
@@ -268,6 +269,8 @@ class Mediator:
         wake, back = self.inflight.wake, self.back.wake()
         if self.inquiries:
             wake = min(wake, self.inquiries.wake)
+        if self.timed is not None:
+            wake = min(wake, self.timed.wake())
         return wake if back is None or wake < back else back
 
     def tick(self, now: float) -> None:
@@ -280,6 +283,8 @@ class Mediator:
             elapsed = now - call.started
             self.notes.note(Level.INFO, "call", f"{call.method} ({call.label}) waits for {waits}, {elapsed:.0f} s")
         self.inflight.plan_wake()
+        if self.timed is not None:
+            self.timed.tick(now)
         self.back.tick(now)
 
     def _expire(self, call: Call, now: float) -> None:

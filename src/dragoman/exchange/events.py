@@ -23,6 +23,7 @@ class Call:
     `params` are the members of its params without those that belong to the hop (`_meta`, `task`); `meta` are the keys
     of its `_meta` that may travel on. `wants_progress` tells the back to ask for progress. `patience`, `due`,
     `started` and `report_at` belong to the mediator's count of what is in flight. `lane` is the exchange it came on.
+    `owner` is set for a question in the form of a call: the call that it belongs to, if that is known.
     """
 
     __slots__ = (
@@ -32,6 +33,7 @@ class Call:
         "lane",
         "meta",
         "method",
+        "owner",
         "params",
         "patience",
         "report_at",
@@ -49,6 +51,7 @@ class Call:
         self.meta = meta
         self.wants_progress = wants_progress
         self.lane = LINK
+        self.owner: Call | None = None
         self.patience = Patience.CALL
         self.due = 0.0
         self.started = 0.0

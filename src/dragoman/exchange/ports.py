@@ -41,7 +41,7 @@ class FromClient(Protocol):
         """All questions of a round have their answer."""
         ...
 
-    def watch(self, change: int, wanted: Filter, caller: Caller, now: float) -> None:
+    def watch(self, change: int, wanted: Filter, now: float) -> None:
         """Hear of other changes from now on. Answered by `Front.watching` or `Front.not_watching` with `change`.
 
         The first wish is number 0 and is answered by nothing but what is heard.
@@ -107,6 +107,16 @@ class Front(Protocol):
     def server_gone(self, why: Fault, now: float) -> None:
         """Every call that is still open has been failed before this."""
         ...
+
+
+class Timed(Protocol):
+    """A front with waits of its own."""
+
+    def wake(self) -> float:
+        """The first moment at which `tick` may have something to do."""
+        ...
+
+    def tick(self, now: float) -> None: ...
 
 
 class FromServer(Protocol):

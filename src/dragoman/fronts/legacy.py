@@ -284,7 +284,7 @@ class Legacy:
                 self._changed_to(change, EMPTY)
             else:
                 assert self._caller is not None
-                self.middle.watch(change.key, wanted, self._caller, now)
+                self.middle.watch(change.key, wanted, now)
 
     def _set_level(self, frame: Frame, id: bytes) -> None:
         level = text_of((object_in(frame.params if frame.params is not UNSET else None) or {}).get("level"))
@@ -309,7 +309,7 @@ class Legacy:
             if subscriptions.opens_a_stream and not subscriptions.started:
                 subscriptions.started = True
                 assert self._caller is not None
-                self.middle.watch(0, subscriptions.filter(()), self._caller, now)
+                self.middle.watch(0, subscriptions.filter(()), now)
         elif self.notes.debugs:
             self.notes.note(Level.DEBUG, "client", f"{method} needs nothing and was ignored")
 

@@ -166,7 +166,10 @@ class Modern:
                 self._keys += 1
                 request = Request(self._keys, method, given, caller, meta, id, token, slot, self._lane)
                 self._flight[slot] = request
-                self.middle.call(request, now)
+                self._accept(request, now)
+
+    def _accept(self, request: Request, now: float) -> None:
+        self.middle.call(request, now)
 
     def _caller(self, carried: Raw, meta: Members, principal: str | None) -> Caller | Fault:
         """Who asks, by the `_meta` of the request; many requests say the same of their client."""

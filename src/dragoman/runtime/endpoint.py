@@ -12,12 +12,13 @@ from collections import OrderedDict, deque
 
 from msgspec import UNSET
 
-from dragoman.exchange.meta import PROTOCOL_VERSION
+from dragoman.exchange.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.flaws import fault_of
 from dragoman.fronts.opening import is_modern
 from dragoman.revisions import HANDSHAKE, Era, named
+from dragoman.runtime.kept import Kept
 from dragoman.runtime.session import Session
 from dragoman.runtime.shared import Shared
 from dragoman.runtime.stateless import Stateless
@@ -28,9 +29,11 @@ from dragoman.transports.http.server.mirror import mismatch
 from dragoman.transports.http.server.stream import Stream
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, is_id
+from dragoman.wire.members import object_in
 
 MARK = PROTOCOL_VERSION.encode()
 ACCEPTED = Reply(202)
+Party = Session | Stateless | Kept
 
 
 class Endpoint:
@@ -44,10 +47,11 @@ class Endpoint:
         self._stateless = Stateless(shared, self._rouse) if shared.trunk is not None else None
         if self._stateless is not None:
             self._stateless.front.listed = self._annotations.learn
-        self._owners: dict[int, Session | Stateless] = {}
+        self._kept: dict[tuple[str | None, bytes], Kept] = {}
+        self._owners: dict[int, Party] = {}
         self._lanes = 0
         self._young: deque[Exchange] = deque()
-        self._awake: dict[int, Session | Stateless] = {}
+        self._awake: dict[int, Party] = {}
         self._pulse: asyncio.TimerHandle | None = None
         self._is_over = False
 
@@ -111,7 +115,7 @@ class Endpoint:
         """The client closed the connection of an exchange before its end."""
         now = asyncio.get_running_loop().time()
         owner = self._owners.pop(exchange.lane, None)
-        if isinstance(owner, Stateless):
+        if isinstance(owner, Stateless | Kept):
             owner.lane_closed(exchange.lane, now)
         elif owner is not None:
             owner.hung_up(exchange.lane, exchange.stream, now)
@@ -128,11 +132,21 @@ class Endpoint:
             if why is not None:
                 id = bytes(frame.id)
                 return refusal(400, Fault(Cause.HEADER_MISMATCH, why), id if is_id(id) else None)
-        if self._stateless is None:
-            return refusal(400, Fault(Cause.UNSUPPORTED_VERSION, "the server behind has a handshake"))
-        exchange = self._exchange(self._stateless, head, frame, now)
-        self._stateless.receive(exchange, body, frame, head.principal, now)
+        owner = self._stateless if self._stateless is not None else self._kept_for(head, frame, now)
+        exchange = self._exchange(owner, head, frame, now)
+        owner.receive(exchange, body, frame, head.principal, now)
         return self._outcome(exchange)
+
+    def _kept_for(self, head: Head, frame: Parsed, now: float) -> Kept:
+        """The conversation of this caller with a server that keeps state."""
+        params = object_in(frame.params) if isinstance(frame, Frame) and frame.params is not UNSET else None
+        declared = (object_in((params or {}).get("_meta")) or {}).get(CLIENT_CAPABILITIES)
+        key = (head.principal, bytes(declared) if declared is not None else b"")
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = Kept(self._shared, self._rouse, now)
+            kept.front.listed = self._annotations.learn
+        return kept
 
     def _initialize(self, head: Head, body: bytes, frame: Frame, now: float) -> Exchange | Reply:
         session = self._session(head)
@@ -174,7 +188,7 @@ class Endpoint:
 
     # ------------------------------------------------------------------ exchanges
 
-    def _exchange(self, owner: Session | Stateless, head: Head, frame: Parsed, now: float) -> Exchange:
+    def _exchange(self, owner: Party, head: Head, frame: Parsed, now: float) -> Exchange:
         self._lanes += 1
         wants, is_batch = _wants(frame)
         opens = owner.open_stream if head.accepts_events else None
@@ -230,7 +244,7 @@ class Endpoint:
 
     # ------------------------------------------------------------------ time
 
-    def _rouse(self, party: Session | Stateless) -> None:
+    def _rouse(self, party: Party) -> None:
         """Something of this party may be due some day."""
         self._awake[id(party)] = party
         if self._pulse is None and not self._is_over:
@@ -239,7 +253,7 @@ class Endpoint:
     def _beat(self) -> None:
         self.tick(asyncio.get_running_loop().time())
         self._pulse = None
-        if (self._awake or self._young or self.sessions) and not self._is_over:
+        if (self._awake or self._young or self.sessions or self._kept) and not self._is_over:
             self._pulse = asyncio.get_running_loop().call_later(self._bounds.pulse, self._beat)
 
     def tick(self, now: float) -> None:
@@ -257,6 +271,11 @@ class Endpoint:
                 party.tick(now)
             elif wake == float("inf"):
                 self._awake.pop(key, None)
+        for key, kept in list(self._kept.items()):
+            if kept.is_idle and now - kept.seen >= self._bounds.kept_idle:
+                del self._kept[key]
+                self._awake.pop(id(kept), None)
+                kept.end(now)
         while self.sessions:
             session = next(iter(self.sessions.values()))
             if now - session.seen < self._bounds.session_idle:
@@ -272,7 +291,9 @@ class Endpoint:
     async def aclose(self, grace: float) -> None:
         """Take nothing new, give what is in flight `grace` seconds, answer the rest with an error, end the server."""
         self._is_over = True
-        parties: list[Session | Stateless] = [*self.sessions.values()]
+        parties: list[Party] = [*self.sessions.values(), *self._kept.values()]
+        for kept in self._kept.values():
+            kept.front.end_streams()
         if self._stateless is not None:
             parties.append(self._stateless)
             self._stateless.front.end_streams()
@@ -288,6 +309,8 @@ class Endpoint:
             party.settle()
         for session in list(self.sessions.values()):
             self._end(session)
+        for kept in self._kept.values():
+            kept.end(asyncio.get_running_loop().time())
         if self._pulse is not None:
             self._pulse.cancel()
         await self._shared.aclose()

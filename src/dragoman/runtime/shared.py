@@ -8,6 +8,7 @@ from dragoman.backs.legacy import Legacy
 from dragoman.backs.modern import Modern
 from dragoman.core.mediator import Mediator
 from dragoman.fronts.handshake import Identity
+from dragoman.fronts.sealing import Seal
 from dragoman.limits import Limits
 from dragoman.profile import Profile
 from dragoman.runtime.link import AnyBack, Link, Party
@@ -29,6 +30,7 @@ class Shared:
     log: Log
     identity: Identity
     stderr: Callable[[bytes], None]
+    seal: Seal
     tap: Tap | None = None
     endings: "set[asyncio.Task[None]]" = field(default_factory=set["asyncio.Task[None]"])
 

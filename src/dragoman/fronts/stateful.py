@@ -1,0 +1,389 @@
+"""The modern front before a server that keeps state: a handshake is held for its clients, and questions are parked.
+
+* The first request opens the server; what comes until it is open waits. `server/discover` is answered from what the
+  server said of itself (decisions T9). A server that turns out to be modern after all gets everything as it is.
+* A question of the server belongs to the call that the transport names, or else to the oldest that its client lets be
+  asked (decisions T6). It is gathered with others for a moment, and the call is answered with `input_required` and a
+  sealed state; the server goes on waiting. The retry brings the answers, and the call goes on under its new id.
+* A question for roots outside of any call waits for the next call, a while (decisions T7); any other is refused.
+* A call whose client does not come back in time is cancelled at the server. An outcome that comes meanwhile is kept.
+"""
+
+from msgspec import Raw
+
+from dragoman.exchange.caller import LEVELS, Caller
+from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
+from dragoman.exchange.meta import PREFIX, SERVER_INFO
+from dragoman.exchange.notes import Notes
+from dragoman.exchange.outlet import Outlet
+from dragoman.exchange.ports import FromClient
+from dragoman.faults import INVALID_PARAMS, METHOD_NOT_FOUND, Cause, Fault
+from dragoman.fronts.handshake import Identity, server_info
+from dragoman.fronts.modern import DISCOVER, LISTEN, Modern, Request
+from dragoman.fronts.parking import Open, Parked
+from dragoman.fronts.sealing import Seal, Unsealed
+from dragoman.fronts.streams import ACKNOWLEDGED, NOTICES, Streams, wanted
+from dragoman.limits import Limits
+from dragoman.revisions import STATELESS, Era
+from dragoman.revisions.methods import FORWARDED
+from dragoman.wire import frame as wire
+from dragoman.wire.members import Members, closed, encoded, object_in, raw, text_of
+
+MAY_ASK = frozenset({"prompts/get", "resources/read", "tools/call"})
+ROOTS = "roots/list"
+NEVER = float("inf")
+
+
+class Stateful(Modern):
+    """`seal` makes the states; `identity` names a server that does not name itself."""
+
+    def __init__(
+        self,
+        middle: FromClient,
+        limits: Limits,
+        notes: Notes,
+        out: Outlet,
+        most: int,
+        seal: Seal,
+        identity: Identity,
+    ) -> None:
+        super().__init__(middle, limits, notes, out, most)
+        self._seal = seal
+        self._identity = identity
+        self._ready: Ready | None = None
+        self._is_opening = False
+        self._held: list[Request] = []
+        self._parked: dict[str, Parked] = {}
+        self._early: list[tuple[Call, Question, float]] = []  # for roots, before any call, until a time
+        self._streams = Streams()
+        self._level: str | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no client waits for anything."""
+        return not self._flight and not self._parked
+
+    @property
+    def _passes(self) -> bool:
+        return self._ready is not None and self._ready.revision.era is Era.MODERN
+
+    # ------------------------------------------------------------------ from the client
+
+    def _accept(self, request: Request, now: float) -> None:
+        if self._ready is not None:
+            self._serve(request, now)
+            return
+        self._held.append(request)
+        if not self._is_opening:
+            self._is_opening = True
+            self.middle.open(request.caller, now)
+
+    def _serve(self, request: Request, now: float) -> None:
+        if self._passes:
+            self.middle.call(request, now)
+        elif request.method == DISCOVER:
+            self.done(request, self._discovered(), now)
+        elif request.method == LISTEN:
+            assert self._ready is not None
+            self._streams.add(request, wanted(request.params, self._ready.capabilities))
+            self._wish(now)
+        elif request.method not in FORWARDED:
+            self.failed(request, Fault(Cause.METHOD_NOT_FOUND), now)
+        elif "requestState" in request.params or "inputResponses" in request.params:
+            self._retry(request, now)
+        else:
+            self._tell_level(request)
+            request.meta = {name: value for name, value in (request.meta or {}).items() if not name.startswith(PREFIX)}
+            self.middle.call(request, now)
+            if request.method in MAY_ASK and self._early and request.caller.has("roots"):
+                early, self._early = self._early, []
+                for asked, question, _ in early:
+                    self._park(request, asked, question, now)
+
+    def _tell_level(self, request: Request) -> None:
+        """A connection has one level: the lowest that a request in flight wants (per-request levels, translation)."""
+        level = request.caller.level
+        if level is not None and (self._level is None or LEVELS.index(level) < LEVELS.index(self._level)):
+            self._level = level
+            self.middle.speaks(request.caller)
+
+    def _withdraw(self, request: Request, now: float) -> None:
+        if request in self._held:
+            self._held.remove(request)
+            self._flight.pop(request.slot, None)
+        elif self._streams.drop(request):
+            self._flight.pop(request.slot, None)
+            self._wish(now)
+        else:
+            parked = self._of(request)
+            if parked is not None:
+                del self._parked[parked.handle]
+            super()._withdraw(request, now)
+
+    def leave(self, reason: Reason, now: float) -> None:
+        self._parked.clear()
+        self._held.clear()
+        super().leave(reason, now)
+
+    def end_streams(self) -> None:
+        if self._passes:
+            super().end_streams()
+            return
+        for request in [request for request in self._flight.values() if request.method == LISTEN]:
+            self._streams.drop(request)
+            self.done(request, {"resultType": Raw(b'"complete"')}, 0.0)
+
+    # ------------------------------------------------------------------ the handshake
+
+    def opened(self, ready: Ready, now: float) -> None:
+        self._ready, self._is_opening = ready, False
+        self.middle.settled(now)
+        held, self._held = self._held, []
+        for request in held:
+            self._serve(request, now)
+
+    def refused(self, why: Fault | ServerError, now: float) -> None:
+        self._is_opening = False
+        held, self._held = self._held, []
+        for request in held:
+            self.failed(request, why, now)
+
+    def server_gone(self, why: Fault, now: float) -> None:
+        """Calls that wait for their client are told when it comes back; the next request opens a server again."""
+        for parked in self._parked.values():
+            parked.asked.clear()
+            parked.outcome = why
+        self._early.clear()
+        for request in list(self._flight.values()):
+            self.failed(request, why, now)
+        self._ready, self._level, self._streams = None, None, Streams()
+
+    def _discovered(self) -> Members:
+        ready = self._ready
+        assert ready is not None
+        members: Members = {
+            "resultType": Raw(b'"complete"'),
+            "supportedVersions": raw([revision.name for revision in STATELESS]),
+            "capabilities": closed(ready.capabilities),
+        }
+        if ready.instructions is not None:
+            members["instructions"] = ready.instructions
+        members |= {"ttlMs": Raw(b"0"), "cacheScope": Raw(b'"private"')}
+        return members
+
+    def _info(self) -> Raw:
+        info = server_info(self._ready.info) if self._ready is not None else None
+        return info if info is not None else self._identity.raw()
+
+    # ------------------------------------------------------------------ outcomes
+
+    def done(self, call: Call, result: Members, now: float) -> None:
+        assert isinstance(call, Request)
+        if self._keep(call, result):
+            return
+        if not self._passes and call.method != LISTEN:
+            meta = object_in(result.get("_meta")) or {}
+            meta.setdefault(SERVER_INFO, self._info())
+            result["_meta"] = closed(meta)
+        super().done(call, result, now)
+
+    def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
+        assert isinstance(call, Request)
+        if not self._keep(call, why):
+            super().failed(call, why, now)
+
+    def _keep(self, call: Request, outcome: Members | Fault | ServerError) -> bool:
+        """Whether the outcome of a parked call was put aside, as nobody waits for it now."""
+        parked = self._of(call)
+        if parked is None:
+            return False
+        if not parked.is_away:
+            del self._parked[parked.handle]
+            return False
+        parked.outcome = outcome
+        return True
+
+    def told(self, call: Call, method: str, params: Members) -> None:
+        parked = self._of(call)
+        if parked is None or not parked.is_away:
+            super().told(call, method, params)
+
+    def logged(self, level: str, params: Members) -> None:
+        """A message says nothing of its request: it goes to the only one that wants such, or to all of a pipe."""
+        wanting = [
+            request
+            for request in self._flight.values()
+            if request.caller.level is not None and LEVELS.index(level) >= LEVELS.index(request.caller.level)
+        ]
+        if wanting and len({request.lane for request in wanting}) == 1:
+            self.told(wanting[0], "notifications/message", dict(params))
+
+    # ------------------------------------------------------------------ questions
+
+    def ask(self, call: Call, questions: list[Question], now: float) -> None:
+        for question in questions:
+            owner = self._owner(call, question)
+            if owner is not None and not may_be_asked(owner.caller, question):
+                code = INVALID_PARAMS if owner.caller.has("elicitation") else METHOD_NOT_FOUND
+                self._refuse(call, question, code, "the client of this call did not declare this", now)
+            elif owner is not None:
+                self._park(owner, call, question, now)
+            elif question.method == ROOTS:
+                self._early.append((call, question, now + self.limits.roots_wait))
+            else:
+                text = "a client without a handshake can be asked during a call only"
+                self._refuse(call, question, INVALID_PARAMS, text, now)
+
+    def _refuse(self, call: Call, question: Question, code: int, text: str, now: float) -> None:
+        self.middle.answered(call, {question.key: Erred(raw({"code": code, "message": text}))}, now)
+
+    def _owner(self, asked: Call, question: Question) -> Call | None:
+        """The call that a question belongs to: the one that the transport names, else the oldest that may be asked."""
+        if asked.owner is not None:
+            return asked.owner
+        parked = [parked.owner for parked in self._parked.values()]
+        candidates = [call for call in self._flight.values() if call.method in MAY_ASK and call not in self._held]
+        fitting = [call for call in (*parked, *candidates) if may_be_asked(call.caller, question)]
+        return min(fitting or (*parked, *candidates), key=lambda call: call.key, default=None)
+
+    def _park(self, owner: Call, asked: Call, question: Question, now: float) -> None:
+        parked = self._of(owner)
+        if parked is None:
+            handle = self._seal.handle()
+            parked = self._parked[handle] = Parked(owner, handle)
+        parked.ask(asked, question)
+        if not parked.is_away:
+            parked.due = now + self.limits.gather
+
+    def withdraw(self, call: Call, reason: Reason) -> None:
+        """The server needs no answer to this question any more."""
+        self._early = [early for early in self._early if early[0] is not call]
+        for parked in self._parked.values():
+            parked.withdraw(call)
+
+    def _of(self, call: Call) -> Parked | None:
+        if not self._parked:
+            return None
+        return next((parked for parked in self._parked.values() if parked.owner is call), None)
+
+    def _send_away(self, parked: Parked, now: float) -> None:
+        """Tell the client what is asked, and to come back with the answers."""
+        owner = parked.owner
+        assert isinstance(owner, Request)
+        parked.round += 1
+        parked.is_away = True
+        parked.due = now + self.limits.state_life
+        self._flight.pop(owner.slot, None)
+        result: Members = {
+            "resultType": Raw(b'"input_required"'),
+            "inputRequests": raw({open_.name: open_.request() for open_ in parked.asked}),
+            "requestState": raw(self._seal.seal(parked.handle, parked.round, owner)),
+            "_meta": raw({SERVER_INFO: self._info()}),
+        }
+        self.out.answer(owner.lane, wire.reply_with(owner.id, result))
+
+    def _retry(self, request: Request, now: float) -> None:
+        """A client comes back: with answers, or to hear how it went."""
+        state = text_of(request.params.get("requestState"))
+        if state is None:
+            super().failed(request, Fault(Cause.INVALID_PARAMS, "inputResponses come without their requestState"), now)
+            return
+        try:
+            handle, round_ = self._seal.opened(state, request)
+        except Unsealed as why:
+            super().failed(request, Fault(Cause.INVALID_PARAMS, str(why)), now)
+            return
+        parked = self._parked.get(handle)
+        if parked is None or not parked.is_away or parked.round != round_:
+            text = "nothing waits for this requestState any more; send the request without it to begin again"
+            super().failed(request, Fault(Cause.INVALID_PARAMS, text), now)
+            return
+        self._come_back(parked, request, now)
+
+    def _come_back(self, parked: Parked, request: Request, now: float) -> None:
+        owner = parked.owner
+        assert isinstance(owner, Request)
+        self._flight.pop(request.slot, None)
+        owner.id, owner.token, owner.slot, owner.lane = request.id, request.token, request.slot, request.lane
+        self._flight[owner.slot] = owner
+        parked.is_away = False
+        if parked.outcome is not None:
+            del self._parked[parked.handle]
+            if isinstance(parked.outcome, Fault | ServerError):
+                self.failed(owner, parked.outcome, now)
+            else:
+                self.done(owner, parked.outcome, now)
+            return
+        responses = object_in(request.params.get("inputResponses")) or {}
+        answered: list[tuple[Open, Raw]] = []
+        for open_ in list(parked.asked):
+            response = responses.get(open_.name)
+            if response is not None:
+                parked.asked.remove(open_)
+                answered.append((open_, response))
+        if parked.asked:
+            parked.due = now + self.limits.gather  # what is missing is asked again
+        else:
+            parked.due = NEVER
+        for open_, response in answered:
+            self.middle.answered(open_.call, {open_.question.key: Answered(response)}, now)
+
+    # ------------------------------------------------------------------ changes
+
+    def _wish(self, now: float) -> None:
+        wish = self._streams.next_wish()
+        if wish is not None and self._ready is not None:
+            self.middle.watch(*wish, now)
+
+    def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
+        self._acknowledge(change, granted, now)
+
+    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
+        self._acknowledge(change, None, now)
+
+    def _acknowledge(self, change: int | None, granted: Filter | None, now: float) -> None:
+        told = self._streams.answered(change, granted) if change is not None else None
+        if told is None:
+            return
+        for stream, params in told:
+            super().told(stream, ACKNOWLEDGED, params)
+        if self._streams.is_behind:
+            self._wish(now)
+
+    def changed(self, what: Changed, params: Members | None) -> None:
+        for stream in self._streams.hearing(what, params):
+            super().told(stream, NOTICES[what], dict(params or {}))
+
+    # ------------------------------------------------------------------ time
+
+    def wake(self) -> float:
+        dues = [parked.due for parked in self._parked.values() if parked.is_away or parked.asked]
+        return min((*dues, *(due for _, _, due in self._early)), default=NEVER)
+
+    def tick(self, now: float) -> None:
+        for parked in [parked for parked in self._parked.values() if parked.due <= now]:
+            if parked.is_away:
+                self._expire(parked, now)
+            elif parked.asked:
+                self._send_away(parked, now)
+        late = [early for early in self._early if early[2] <= now]
+        self._early = [early for early in self._early if early[2] > now]
+        for asked, question, _ in late:
+            self.middle.answered(asked, {question.key: Answered(Raw(encoded({"roots": list[str]()})))}, now)
+
+    def _expire(self, parked: Parked, now: float) -> None:
+        """The client did not come back: the server is told that nobody answers, and that the call is off."""
+        del self._parked[parked.handle]
+        if parked.outcome is None:
+            for open_ in parked.asked:
+                self.middle.answered(open_.call, {open_.question.key: Erred(None)}, now)
+            self.middle.cancel(parked.owner, Reason.NO_ANSWER, now)
+
+
+def may_be_asked(caller: Caller, question: Question) -> bool:
+    """Whether a client declared, with this request, what a question needs."""
+    if question.method == ROOTS:
+        return caller.has("roots")
+    if question.method == "sampling/createMessage":
+        return caller.has("sampling")
+    return caller.has("elicitation", "url" if text_of(question.params.get("mode")) == "url" else "form")

@@ -1,0 +1,127 @@
+"""The listen streams of modern clients before a server that tells changes on its own.
+
+Each stream has its own filter; upstream goes the union of all. Wishes run one at a time (CHANGE-01): a stream is
+acknowledged when the wish that includes it is answered, with the part that was granted, and hears nothing before that
+(SDKSUB-02, SDKSUB-03).
+"""
+
+from msgspec import Raw
+
+from dragoman.exchange.events import Call, Changed, Filter
+from dragoman.wire.members import Members, is_true, items_of, object_in, raw, text_of
+
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+NOTICES = {
+    Changed.TOOLS: "notifications/tools/list_changed",
+    Changed.PROMPTS: "notifications/prompts/list_changed",
+    Changed.RESOURCES: "notifications/resources/list_changed",
+    Changed.RESOURCE: "notifications/resources/updated",
+}
+
+
+def wanted(params: Members, offered: Members) -> Filter:
+    """What a listen request asks for, as far as the server declared that it tells it."""
+    given = object_in(params.get("notifications")) or {}
+
+    def declared(capability: str, flag: str) -> bool:
+        return is_true((object_in(offered.get(capability)) or {}).get(flag))
+
+    uris = [uri for item in items_of(given.get("resourceSubscriptions")) or () if (uri := text_of(item)) is not None]
+    return Filter(
+        is_true(given.get("toolsListChanged")) and declared("tools", "listChanged"),
+        is_true(given.get("promptsListChanged")) and declared("prompts", "listChanged"),
+        is_true(given.get("resourcesListChanged")) and declared("resources", "listChanged"),
+        tuple(dict.fromkeys(uris)) if declared("resources", "subscribe") else (),
+    )
+
+
+class Streams:
+    def __init__(self) -> None:
+        self._open: dict[Call, Filter] = {}
+        self._waiting: list[Call] = []
+        self._running: int | None = None
+        self._asked: frozenset[Call] = frozenset()
+        self._changes = 0
+        self.is_behind = False  # what is wanted has changed since the wish that runs
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def add(self, call: Call, filter_: Filter) -> None:
+        self._open[call] = filter_
+        self._waiting.append(call)
+
+    def drop(self, call: Call) -> bool:
+        """A stream is over; whether it was one of these."""
+        if call in self._waiting:
+            self._waiting.remove(call)
+        return self._open.pop(call, None) is not None
+
+    def next_wish(self) -> tuple[int, Filter] | None:
+        """The wish that is to be sent now; nothing while another one runs."""
+        if self._running is not None:
+            self.is_behind = True
+            return None
+        self.is_behind = False
+        self._changes += 1
+        self._running = self._changes
+        self._asked = frozenset(self._waiting)
+        filters = self._open.values()
+        uris = dict.fromkeys(uri for filter_ in filters for uri in filter_.uris)
+        return self._changes, Filter(
+            any(filter_.tools for filter_ in filters),
+            any(filter_.prompts for filter_ in filters),
+            any(filter_.resources for filter_ in filters),
+            tuple(uris),
+        )
+
+    def answered(self, change: int, granted: Filter | None) -> list[tuple[Call, Members]] | None:
+        """A wish has its answer: the streams that are acknowledged by it, each with what it hears of.
+
+        `None` when it was none of these. What was not granted is taken out of the filters.
+        """
+        if change != self._running:
+            return None
+        self._running = None
+        told: list[tuple[Call, Members]] = []
+        asked = self._asked
+        for call in [call for call in self._waiting if call in asked]:
+            filter_ = self._open[call]
+            uris = tuple(uri for uri in filter_.uris if granted is not None and uri in granted.uris)
+            self._open[call] = Filter(filter_.tools, filter_.prompts, filter_.resources, uris)
+            told.append((call, {"notifications": _spelled(self._open[call])}))
+        self._waiting = [call for call in self._waiting if call not in asked]
+        return told
+
+    def hearing(self, what: Changed, params: Members | None) -> list[Call]:
+        """The streams that hear of a change."""
+        uri = text_of((params or {}).get("uri")) if what is Changed.RESOURCE else None
+
+        def hears(filter_: Filter) -> bool:
+            if what is Changed.RESOURCE:
+                return bool(filter_.uris) and uri is not None and _covers(filter_.uris, uri)
+            return {
+                Changed.TOOLS: filter_.tools,
+                Changed.PROMPTS: filter_.prompts,
+                Changed.RESOURCES: filter_.resources,
+            }[what]
+
+        return [call for call, filter_ in self._open.items() if call not in self._waiting and hears(filter_)]
+
+
+def _covers(uris: tuple[str, ...], uri: str) -> bool:
+    """Whether a change of `uri` is one of these, or below one: a server may tell of a part."""
+    return uri in uris or any(uri.startswith(parent.rstrip("/") + "/") for parent in uris)
+
+
+def _spelled(filter_: Filter) -> Raw:
+    members: dict[str, object] = {}
+    if filter_.tools:
+        members["toolsListChanged"] = True
+    if filter_.prompts:
+        members["promptsListChanged"] = True
+    if filter_.resources:
+        members["resourcesListChanged"] = True
+    if filter_.uris:
+        members["resourceSubscriptions"] = list(filter_.uris)
+    return raw(members)
