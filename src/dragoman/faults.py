@@ -58,6 +58,7 @@ class Cause(StrEnum):
     HEADER_MISMATCH = "header_mismatch"
     MISSING_META = "missing_meta"
     UNSUPPORTED_VERSION = "unsupported_version"
+    MISSING_CAPABILITY = "missing_capability"
     INVALID_INPUT_REQUEST = "invalid_input_request"
     TOO_MANY_INPUT_REQUESTS = "too_many_input_requests"
     INPUT_TIMEOUT = "input_timeout"
@@ -139,6 +140,11 @@ TABLE: dict[Cause, tuple[int, str]] = {
     Cause.UNSUPPORTED_VERSION: (
         UNSUPPORTED_VERSION,
         "The bridge does not serve this revision without a handshake. data.supported lists what it serves so.",
+    ),
+    Cause.MISSING_CAPABILITY: (
+        MISSING_CAPABILITY,
+        "The upstream server needs something of the client that this request did not declare; "
+        "data.requiredCapabilities has what is missing. The call was cancelled.",
     ),
     Cause.INVALID_INPUT_REQUEST: (INTERNAL_ERROR, f"The upstream server asked for input in an invalid way. {LOG}"),
     Cause.TOO_MANY_INPUT_REQUESTS: (

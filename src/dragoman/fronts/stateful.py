@@ -9,6 +9,8 @@
 * A call whose client does not come back in time is cancelled at the server. An outcome that comes meanwhile is kept.
 """
 
+from dataclasses import replace
+
 from msgspec import Raw
 
 from dragoman.exchange.caller import LEVELS, Caller
@@ -32,10 +34,19 @@ from dragoman.wire.members import Members, closed, encoded, object_in, raw, text
 MAY_ASK = frozenset({"prompts/get", "resources/read", "tools/call"})
 ROOTS = "roots/list"
 NEVER = float("inf")
+EVERYTHING = {
+    "elicitation": Raw(b'{"form":{},"url":{}}'),
+    "roots": Raw(b"{}"),
+    "sampling": Raw(b"{}"),
+}
 
 
 class Stateful(Modern):
-    """`seal` makes the states; `identity` names a server that does not name itself."""
+    """`seal` makes the states; `identity` names a server that does not name itself.
+
+    When it is shared, callers of all sorts use it (decisions T19): the server is told of everything that any of them may
+    declare, and each question is measured by what the request declared that it belongs to.
+    """
 
     def __init__(
         self,
@@ -46,10 +57,12 @@ class Stateful(Modern):
         most: int,
         seal: Seal,
         identity: Identity,
+        is_shared: bool = False,
     ) -> None:
         super().__init__(middle, limits, notes, out, most)
         self._seal = seal
         self._identity = identity
+        self._is_shared = is_shared
         self._ready: Ready | None = None
         self._is_opening = False
         self._held: list[Request] = []
@@ -76,7 +89,8 @@ class Stateful(Modern):
         self._held.append(request)
         if not self._is_opening:
             self._is_opening = True
-            self.middle.open(request.caller, now)
+            caller = request.caller
+            self.middle.open(replace(caller, capabilities=EVERYTHING) if self._is_shared else caller, now)
 
     def _serve(self, request: Request, now: float) -> None:
         if self._passes:
@@ -224,8 +238,7 @@ class Stateful(Modern):
         for question in questions:
             owner = self._owner(call, question)
             if owner is not None and not may_be_asked(owner.caller, question):
-                code = INVALID_PARAMS if owner.caller.has("elicitation") else METHOD_NOT_FOUND
-                self._refuse(call, question, code, "the client of this call did not declare this", now)
+                self._lacks(owner, call, question, now)
             elif owner is not None:
                 self._park(owner, call, question, now)
             elif question.method == ROOTS:
@@ -233,6 +246,13 @@ class Stateful(Modern):
             else:
                 text = "a client without a handshake can be asked during a call only"
                 self._refuse(call, question, INVALID_PARAMS, text, now)
+
+    def _lacks(self, owner: Call, call: Call, question: Question, now: float) -> None:
+        """The call needs what its request did not declare: it fails, as with a modern server (revisions 3.1)."""
+        assert isinstance(owner, Request)
+        self._refuse(call, question, METHOD_NOT_FOUND, "the client of this call did not declare this", now)
+        self.middle.cancel(owner, Reason.CALL_FAILED, now)
+        self.failed(owner, Fault(Cause.MISSING_CAPABILITY, extra=(("requiredCapabilities", needed(question)),)), now)
 
     def _refuse(self, call: Call, question: Question, code: int, text: str, now: float) -> None:
         self.middle.answered(call, {question.key: Erred(raw({"code": code, "message": text}))}, now)
@@ -380,10 +400,15 @@ class Stateful(Modern):
             self.middle.cancel(parked.owner, Reason.NO_ANSWER, now)
 
 
+def needed(question: Question) -> dict[str, dict[str, object]]:
+    """The capability that a question needs."""
+    if question.method == ROOTS:
+        return {"roots": {}}
+    if question.method == "sampling/createMessage":
+        return {"sampling": {}}
+    return {"elicitation": {"url" if text_of(question.params.get("mode")) == "url" else "form": {}}}
+
+
 def may_be_asked(caller: Caller, question: Question) -> bool:
     """Whether a client declared, with this request, what a question needs."""
-    if question.method == ROOTS:
-        return caller.has("roots")
-    if question.method == "sampling/createMessage":
-        return caller.has("sampling")
-    return caller.has("elicitation", "url" if text_of(question.params.get("mode")) == "url" else "form")
+    return all(caller.has(name, next(iter(parts), None)) for name, parts in needed(question).items())

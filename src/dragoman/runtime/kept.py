@@ -1,7 +1,7 @@
 """Modern clients at a listener before a server that keeps state: one conversation for each caller.
 
-A caller is a principal with what it declared that it can do; nobody else uses its server (decisions T19, translation
-4.2). A conversation in which nobody waits for anything ends after a while, and the next request begins another.
+A caller is a principal with what it declared that it can do; nobody else uses its server (translation 4.2). Callers
+without a name share one conversation, where that is allowed (decisions T19). A conversation in which nobody waits for anything ends after a while, and the next request begins another.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from dragoman.wire.frame import Parsed
 class Kept(Lanes):
     """The outlet of its own front. `seen` is when its client last said something."""
 
-    def __init__(self, shared: Shared, rouse: Callable[["Kept"], None], now: float) -> None:
+    def __init__(self, shared: Shared, rouse: Callable[["Kept"], None], now: float, is_anonymous: bool) -> None:
         super().__init__(True, shared.tap)
         self.seen = now
         self._shared = shared
@@ -27,7 +27,7 @@ class Kept(Lanes):
         limits, log = shared.limits, shared.log
         self.mediator = Mediator(shared.profile, limits, log)
         self.front = Stateful(
-            self.mediator, limits, log, self, limits.reception.exchanges, shared.seal, shared.identity
+            self.mediator, limits, log, self, limits.reception.exchanges, shared.seal, shared.identity, is_anonymous
         )
         self.mediator.front = self.mediator.timed = self.front
         self.back, self._link = shared.connect(self, self.mediator)
