@@ -144,7 +144,7 @@ TABLE: dict[Cause, tuple[int, str]] = {
     Cause.MISSING_CAPABILITY: (
         MISSING_CAPABILITY,
         "The upstream server needs something of the client that this request did not declare; "
-        "data.requiredCapabilities has what is missing. The call was cancelled.",
+        "data.requiredCapabilities has what is missing.",
     ),
     Cause.INVALID_INPUT_REQUEST: (INTERNAL_ERROR, f"The upstream server asked for input in an invalid way. {LOG}"),
     Cause.TOO_MANY_INPUT_REQUESTS: (

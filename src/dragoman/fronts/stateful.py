@@ -44,8 +44,8 @@ EVERYTHING = {
 class Stateful(Modern):
     """`seal` makes the states; `identity` names a server that does not name itself.
 
-    When it is shared, callers of all sorts use it (decisions T19): the server is told of everything that any of them may
-    declare, and each question is measured by what the request declared that it belongs to.
+    When it is shared, callers of all sorts use it (decisions T19): the server is told of everything that any of them
+    may declare, and each question is measured by what the request declared that it belongs to.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Stateful(Modern):
         self._held: list[Request] = []
         self._parked: dict[str, Parked] = {}
         self._early: list[tuple[Call, Question, float]] = []  # for roots, before any call, until a time
+        self._lacking: dict[int, dict[str, dict[str, object]]] = {}  # by call: what it turned out to need
         self._streams = Streams()
         self._level: str | None = None
 
@@ -132,6 +133,7 @@ class Stateful(Modern):
             parked = self._of(request)
             if parked is not None:
                 del self._parked[parked.handle]
+            self._lacking.pop(request.key, None)
             super()._withdraw(request, now)
 
     def leave(self, reason: Reason, now: float) -> None:
@@ -193,6 +195,7 @@ class Stateful(Modern):
 
     def done(self, call: Call, result: Members, now: float) -> None:
         assert isinstance(call, Request)
+        self._lacking.pop(call.key, None)
         if self._keep(call, result):
             return
         if not self._passes and call.method != LISTEN:
@@ -203,6 +206,9 @@ class Stateful(Modern):
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
         assert isinstance(call, Request)
+        lacking = self._lacking.pop(call.key, None)
+        if lacking is not None and isinstance(why, ServerError):
+            why = Fault(Cause.MISSING_CAPABILITY, extra=(("requiredCapabilities", lacking),))
         if not self._keep(call, why):
             super().failed(call, why, now)
 
@@ -248,11 +254,9 @@ class Stateful(Modern):
                 self._refuse(call, question, INVALID_PARAMS, text, now)
 
     def _lacks(self, owner: Call, call: Call, question: Question, now: float) -> None:
-        """The call needs what its request did not declare: it fails, as with a modern server (revisions 3.1)."""
-        assert isinstance(owner, Request)
+        """The server learns that this client cannot be asked; if the call then fails, that is the reason it is told."""
+        self._lacking.setdefault(owner.key, {}).update(needed(question))
         self._refuse(call, question, METHOD_NOT_FOUND, "the client of this call did not declare this", now)
-        self.middle.cancel(owner, Reason.CALL_FAILED, now)
-        self.failed(owner, Fault(Cause.MISSING_CAPABILITY, extra=(("requiredCapabilities", needed(question)),)), now)
 
     def _refuse(self, call: Call, question: Question, code: int, text: str, now: float) -> None:
         self.middle.answered(call, {question.key: Erred(raw({"code": code, "message": text}))}, now)

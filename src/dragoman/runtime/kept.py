@@ -1,7 +1,8 @@
 """Modern clients at a listener before a server that keeps state: one conversation for each caller.
 
 A caller is a principal with what it declared that it can do; nobody else uses its server (translation 4.2). Callers
-without a name share one conversation, where that is allowed (decisions T19). A conversation in which nobody waits for anything ends after a while, and the next request begins another.
+without a name share one conversation (decisions T19). A conversation in which nobody waits for anything ends after a
+while, and the next request begins another.
 """
 
 from collections.abc import Callable
