@@ -9,8 +9,6 @@
 * A call whose client does not come back in time is cancelled at the server. An outcome that comes meanwhile is kept.
 """
 
-from dataclasses import replace
-
 from msgspec import Raw
 
 from dragoman.exchange.caller import LEVELS, Caller
@@ -34,19 +32,12 @@ from dragoman.wire.members import Members, closed, encoded, object_in, raw, text
 MAY_ASK = frozenset({"prompts/get", "resources/read", "tools/call"})
 ROOTS = "roots/list"
 NEVER = float("inf")
-EVERYTHING = {
-    "elicitation": Raw(b'{"form":{},"url":{}}'),
-    "roots": Raw(b"{}"),
-    "sampling": Raw(b"{}"),
-}
+CAPABILITIES = frozenset({"elicitation", "roots", "sampling"})
+REQUIRED = ("requiredCapabilities", "required")
 
 
 class Stateful(Modern):
-    """`seal` makes the states; `identity` names a server that does not name itself.
-
-    When it is shared, callers of all sorts use it (decisions T19): the server is told of everything that any of them
-    may declare, and each question is measured by what the request declared that it belongs to.
-    """
+    """`seal` makes the states; `identity` names a server that does not name itself."""
 
     def __init__(
         self,
@@ -57,18 +48,16 @@ class Stateful(Modern):
         most: int,
         seal: Seal,
         identity: Identity,
-        is_shared: bool = False,
     ) -> None:
         super().__init__(middle, limits, notes, out, most)
         self._seal = seal
         self._identity = identity
-        self._is_shared = is_shared
         self._ready: Ready | None = None
         self._is_opening = False
         self._held: list[Request] = []
         self._parked: dict[str, Parked] = {}
         self._early: list[tuple[Call, Question, float]] = []  # for roots, before any call, until a time
-        self._lacking: dict[int, dict[str, dict[str, object]]] = {}  # by call: what it turned out to need
+        self._lacking: dict[int, dict[str, object]] = {}  # by call: what it turned out to need
         self._streams = Streams()
         self._level: str | None = None
 
@@ -90,8 +79,7 @@ class Stateful(Modern):
         self._held.append(request)
         if not self._is_opening:
             self._is_opening = True
-            caller = request.caller
-            self.middle.open(replace(caller, capabilities=EVERYTHING) if self._is_shared else caller, now)
+            self.middle.open(request.caller, now)
 
     def _serve(self, request: Request, now: float) -> None:
         if self._passes:
@@ -207,7 +195,7 @@ class Stateful(Modern):
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
         assert isinstance(call, Request)
         lacking = self._lacking.pop(call.key, None)
-        if lacking is not None and isinstance(why, ServerError):
+        if isinstance(why, ServerError) and (lacking := lacking or named_in(why, call.caller)):
             why = Fault(Cause.MISSING_CAPABILITY, extra=(("requiredCapabilities", lacking),))
         if not self._keep(call, why):
             super().failed(call, why, now)
@@ -416,3 +404,16 @@ def needed(question: Question) -> dict[str, dict[str, object]]:
 def may_be_asked(caller: Caller, question: Question) -> bool:
     """Whether a client declared, with this request, what a question needs."""
     return all(caller.has(name, next(iter(parts), None)) for name, parts in needed(question).items())
+
+
+def named_in(error: ServerError, caller: Caller) -> dict[str, object] | None:
+    """The capabilities that an error names as required, when the client has none of them.
+
+    Older revisions have no code for this, and servers put it into `data` under a name of their own.
+    """
+    data = object_in((object_in(error.error) or {}).get("data")) or {}
+    for name in REQUIRED:
+        required = object_in(data.get(name))
+        if required and all(each in CAPABILITIES and not caller.has(each) for each in required):
+            return dict(required)
+    return None

@@ -141,11 +141,10 @@ class Endpoint:
         """The conversation of this caller with a server that keeps state."""
         params = object_in(frame.params) if isinstance(frame, Frame) and frame.params is not UNSET else None
         declared = (object_in((params or {}).get("_meta")) or {}).get(CLIENT_CAPABILITIES)
-        is_anonymous = head.principal is None
-        key = (head.principal, bytes(declared) if declared is not None and not is_anonymous else b"")
+        key = (head.principal, bytes(declared) if declared is not None else b"")
         kept = self._kept.get(key)
         if kept is None:
-            kept = self._kept[key] = Kept(self._shared, self._rouse, now, is_anonymous)
+            kept = self._kept[key] = Kept(self._shared, self._rouse, now)
             kept.front.listed = self._annotations.learn
         return kept
 

@@ -1,8 +1,8 @@
 """Modern clients at a listener before a server that keeps state: one conversation for each caller.
 
 A caller is a principal with what it declared that it can do; nobody else uses its server (translation 4.2). Callers
-without a name share one conversation (decisions T19). A conversation in which nobody waits for anything ends after a
-while, and the next request begins another.
+without a name that declare the same share one conversation (decisions T19). A conversation in which nobody waits for
+anything ends after a while, and the next request begins another.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from dragoman.wire.frame import Parsed
 class Kept(Lanes):
     """The outlet of its own front. `seen` is when its client last said something."""
 
-    def __init__(self, shared: Shared, rouse: Callable[["Kept"], None], now: float, is_anonymous: bool) -> None:
+    def __init__(self, shared: Shared, rouse: Callable[["Kept"], None], now: float) -> None:
         super().__init__(True, shared.tap)
         self.seen = now
         self._shared = shared
@@ -28,7 +28,7 @@ class Kept(Lanes):
         limits, log = shared.limits, shared.log
         self.mediator = Mediator(shared.profile, limits, log)
         self.front = Stateful(
-            self.mediator, limits, log, self, limits.reception.exchanges, shared.seal, shared.identity, is_anonymous
+            self.mediator, limits, log, self, limits.reception.exchanges, shared.seal, shared.identity
         )
         self.mediator.front = self.mediator.timed = self.front
         self.back, self._link = shared.connect(self, self.mediator)
