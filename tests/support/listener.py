@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from dragoman.channel import Channel
 from dragoman.exchange.notes import Level
-from dragoman.faults import Cause
+from dragoman.faults import Cause, Fault
 from dragoman.fronts.handshake import Identity
 from dragoman.limits import Limits, Reception
 from dragoman.profile import named
@@ -207,6 +207,10 @@ class Server:
 
     def event(self, listen: dict[str, Any], method: str, **params: Any) -> None:
         self.say(notice(method, _meta={SUBSCRIPTION: listen["id"]}, **params))
+
+    def lose(self, frame: dict[str, Any]) -> None:
+        """The answer to that request will never come."""
+        self._receiver.lane_lost(json.dumps(frame["id"]).encode(), Fault(Cause.TRANSPORT_FAILED), True)
 
     def die(self) -> None:
         self._receiver.gone("exited with code 1", Cause.UPSTREAM_EXITED)
@@ -473,7 +477,6 @@ class Listener:
         """Nothing is in flight, and no table remembers what is over."""
         endpoint: Any = self.endpoint
         assert not endpoint._owners
-        assert all(exchange.is_over for exchange in endpoint._young)
         parties: list[Any] = [*self.endpoint.sessions.values(), *([endpoint._stateless] if endpoint._stateless else [])]
         for party in parties:
             assert not party.exchanges
