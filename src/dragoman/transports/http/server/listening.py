@@ -23,6 +23,7 @@ from dragoman.transports.http.address import AUTHORITY, PORTS, Refused
 _TARGET = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<path>/[!-~]*)?", re.IGNORECASE)
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+HEAD_ENDS = b"\r\n\r\n"
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -103,13 +104,12 @@ class Listening:
             timeout_keep_alive=int(bounds.idle),
         )
         self._config.load()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
 
     @property
     def port(self) -> int:
         """The port that is listened on, which may have been left to the system."""
-        assert self._server is not None
-        return self._server.sockets[0].getsockname()[1]
+        return self._servers[0].sockets[0].getsockname()[1]
 
     async def start(self) -> None:
         """
@@ -117,23 +117,22 @@ class Listening:
             OSError: the address cannot be had, or a file of the certificate not be used.
         """
         trust = server_trust(self._where)
-        host: str | list[str] = ["127.0.0.1", "::1"] if self._where.host == "localhost" else self._where.host
+        is_local = self._where.host == "localhost"
         loop = asyncio.get_running_loop()
 
         def connection() -> Guarded:
             return Guarded(self._config, self._state, {}, loop).bounded(self._bounds)
 
-        try:
-            self._server = await loop.create_server(connection, host, self._where.port, ssl=trust, backlog=1024)
-        except OSError:
-            if not isinstance(host, list):
-                raise
-            self._server = await loop.create_server(connection, host[0], self._where.port, ssl=trust, backlog=1024)
+        host = "127.0.0.1" if is_local else self._where.host
+        self._servers.append(await loop.create_server(connection, host, self._where.port, ssl=trust, backlog=1024))
+        if is_local:
+            with suppress(OSError):  # not every machine has IPv6
+                self._servers.append(await loop.create_server(connection, "::1", self.port, ssl=trust, backlog=1024))
 
     def stop(self) -> None:
         """Take no new connection."""
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
 
     async def aclose(self, grace: float) -> None:
         """End all connections, each after the response that it is in, in `grace` seconds at the most."""
@@ -154,7 +153,8 @@ class Guarded(HttpToolsProtocol):
     _bounds: Reception
     _timer: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None
-    _in_head = True
+    _in_head = False
+    _is_between = True
     _head = 0
 
     def bounded(self, bounds: Reception) -> "Guarded":
@@ -173,17 +173,19 @@ class Guarded(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        room = self._bounds.head - self._head
+        if len(data) > room and (self._in_head or self._is_between) and not 0 <= data.find(HEAD_ENDS) <= room:
+            self._end(HEAD_TOO_LARGE)
+            return
         super().data_received(data)
         if not self._in_head:
             return
         self._head += len(data)
-        if self._head > self._bounds.head:
-            self._end(HEAD_TOO_LARGE)
-        elif self._timer is None:
+        if self._timer is None:
             self._timer = self.loop.call_later(self._bounds.head_time, self._late)
 
     def on_message_begin(self) -> None:
-        self._in_head, self._head = True, 0
+        self._in_head, self._is_between, self._head = True, False, 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -192,6 +194,10 @@ class Guarded(HttpToolsProtocol):
             self._timer.cancel()
             self._timer = None
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._is_between = True
+        super().on_message_complete()
 
     def pause_writing(self) -> None:
         super().pause_writing()
