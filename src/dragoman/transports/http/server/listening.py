@@ -6,11 +6,14 @@ for get in.
 """
 
 import asyncio
+import logging
 import re
 import ssl
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from uvicorn import Config
@@ -21,6 +24,7 @@ from dragoman.limits import Reception
 from dragoman.transports.http.address import AUTHORITY, PORTS, Refused
 
 _TARGET = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<path>/[!-~]*)?", re.IGNORECASE)
+UVICORN = logging.getLogger("uvicorn.error")
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 HEAD_ENDS = b"\r\n\r\n"
@@ -84,12 +88,28 @@ def server_trust(where: Place) -> ssl.SSLContext | None:
     return context
 
 
+class Complaints(logging.Handler):
+    """What uvicorn says: an exception of the application is noted, what clients do wrong is not."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._note = note
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            *_, last = traceback.extract_tb(error.__traceback__) or [None]
+            place = f"{PurePath(last.filename).name}:{last.lineno}" if last is not None else "an unknown place"
+            self._note(f"a request failed by a fault of the bridge: {type(error).__name__} at {place}")
+
+
 class Listening:
     """One listening place and all its connections. `app` is an ASGI application."""
 
-    def __init__(self, where: Place, app: Callable[..., Any], bounds: Reception) -> None:
+    def __init__(self, where: Place, app: Callable[..., Any], bounds: Reception, note: Callable[[str], None]) -> None:
         self._where = where
         self._bounds = bounds
+        self._complaints = Complaints(note)
         self._state = ServerState()
         self._config = Config(
             app,
@@ -117,6 +137,7 @@ class Listening:
             OSError: the address cannot be had, or a file of the certificate not be used.
         """
         trust = server_trust(self._where)
+        UVICORN.addHandler(self._complaints)  # without a handler, all of it would stand on standard error
         is_local = self._where.host == "localhost"
         loop = asyncio.get_running_loop()
 
@@ -145,6 +166,7 @@ class Listening:
                     await asyncio.sleep(0.02)
         for connection in list(self._state.connections):
             connection.transport.abort()
+        UVICORN.removeHandler(self._complaints)
 
 
 class Guarded(HttpToolsProtocol):
