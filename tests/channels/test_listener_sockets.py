@@ -74,7 +74,7 @@ async def site(
 ) -> AsyncGenerator[Site]:
     listener = Listener(server, bounds)
     where = place(target, **files)
-    listening = Listening(where, listener.app, bounds)
+    listening = Listening(where, listener.app, bounds, listener.texts.append)
     await listening.start()
     try:
         yield Site(listener, listening, where.scheme)
@@ -216,6 +216,18 @@ async def test_a_client_that_resets_its_connection_has_cancelled_and_harms_nobod
         while not one.server.cancelled:  # noqa: ASYNC110 - the server tells nobody what it heard
             await asyncio.sleep(0.01)
         assert one.server.cancelled == [one.server.heard("tools/call")[0]["id"]]
+
+
+@scene
+async def test_a_fault_of_the_application_is_noted_and_what_clients_do_wrong_is_not() -> None:
+    async with site() as one:
+        one.listener.endpoint.post = lambda head, body: 1 // 0  # type: ignore[method-assign]
+        one.listener.texts.clear()
+        body = b"Content-Length: 2\r\nConnection: close\r\n\r\n{}"
+        assert (await one.raw(HEAD + body)).startswith(b"HTTP/1.1 500")
+        assert (await one.raw(b"rubbish\r\n\r\n")).startswith(b"HTTP/1.1 400")
+        (text,) = one.listener.texts
+        assert "ZeroDivisionError at test_listener_sockets.py:" in text
 
 
 # ---------------------------------------------------------------------- load and faults
@@ -383,4 +395,4 @@ async def test_a_file_that_cannot_be_used_is_an_error_at_the_start(files: Path, 
     given = secure(files, ca="ca.pem")
     where = place(given.pop("target"), **{**given, broken: __file__})
     with pytest.raises(ssl.SSLError):
-        await Listening(where, Listener().app, SOON).start()
+        await Listening(where, Listener().app, SOON, print).start()
