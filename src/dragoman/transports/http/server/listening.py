@@ -243,9 +243,15 @@ class Guarded(HttpToolsProtocol):
 
     def _end(self, response: bytes) -> None:
         self._stop_timers()
-        if not self.transport.is_closing():
+        if self._is_answering():
+            self.transport.abort()  # it would stand in the middle of another response
+        elif not self.transport.is_closing():
             self.transport.write(response)
             self.transport.close()
+
+    def _is_answering(self) -> bool:
+        cycle: Any = self.cycle  # none before the first request
+        return cycle is not None and cycle.response_started and not cycle.response_complete
 
     def _stop_timers(self) -> None:
         for timer in (self._timer, self._stalled):
