@@ -182,6 +182,18 @@ async def test_the_next_head_on_a_connection_has_the_same_bounds() -> None:
 
 
 @scene
+async def test_half_a_head_behind_a_stream_does_not_spoil_it() -> None:
+    message = modern(call(1, "slow"))
+    body = json.dumps(message).encode()
+    head = "".join(f"{name}: {value}\r\n" for name, value in mirrored(message).items()).encode()
+    async with site() as one:
+        said = await one.raw(HEAD + head + b"Content-Length: %d\r\n\r\n%b" % (len(body), body), b"POST", pause=0.15)
+        assert said.startswith(b"HTTP/1.1 200")
+        assert b"408" not in said
+        assert b"\r\n0\r\n" not in said  # it was cut, and nothing says that it was whole
+
+
+@scene
 async def test_a_connection_without_requests_ends() -> None:
     async with site(replace(SOON, idle=1)) as one:
         said = await one.raw(HEAD + b"Content-Length: 2\r\n\r\n{}")

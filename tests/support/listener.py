@@ -390,9 +390,10 @@ class Listener:
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         session = given.get("mcp-session-id") or (query.partition("=")[2] or None)
         response = Response(self, session, asked or {})
+        parts = [data] if pieces is None else pieces
         waiting: list[Any] = [
-            {"type": "http.request", "body": piece, "more_body": place + 1 < len(pieces or (data,))}
-            for place, piece in enumerate(pieces or (data,))
+            {"type": "http.request", "body": part, "more_body": place + 1 < len(parts)}
+            for place, part in enumerate(parts)
         ]
 
         async def receive() -> Any:

@@ -36,6 +36,7 @@ PROVES = (
         "SDKSUB-05",
     ),
     *("B28", "B29", "B41", "B67", "B68", "B86", "B87", "B106", "B112", "B113", "B118", "B119", "B131", "B133", "B160"),
+    *("FLIGHT-02", "FLIGHT-04"),
 )
 pytestmark = pytest.mark.timeout(20)
 
@@ -531,6 +532,32 @@ async def test_a_question_is_on_the_wire_at_once_and_its_answer_completes_the_ca
     listener.server.text(again, "booked")
     await answer.end()
     assert text_of(answer.messages[-1]) == "booked"
+    await listener.close()
+
+
+@scene
+async def test_at_the_limit_of_a_session_a_request_is_refused_at_once_and_others_go_on() -> None:
+    listener = Listener(in_flight=2)
+    session, other = await listener.open(), await listener.open()
+    slow = [await listener.post(call(id, "slow"), session) for id in (1, 2)]
+    assert error_of(await (await listener.post(call(3), session)).message()) == (-32603, "too_many_requests")
+    assert (await (await listener.post(PING, session)).message())["result"] == {}
+    assert text_of(await (await listener.post(call(3, text="b"), other)).message()) == "b"
+    listener.server.text(listener.server.heard("tools/call")[0], "a")
+    assert text_of(await slow[0].message()) == "a"
+    assert text_of(await (await listener.post(call(3, text="c"), session)).message()) == "c"
+    await listener.close()
+
+
+@scene
+async def test_clients_without_a_session_have_one_limit_together() -> None:
+    listener = Listener(reception=Reception(exchanges=2))
+    slow = [await listener.modern(call(1, "slow")) for _ in range(2)]
+    assert error_of(await (await listener.modern(call(1))).message()) == (-32603, "too_many_requests")
+    await elapse(1.5)
+    slow[0].hang_up()
+    await settle()
+    assert text_of(await (await listener.modern(call(1, text="room"))).message()) == "room"
     await listener.close()
 
 
