@@ -349,6 +349,7 @@ class Listener:
         """With `handshake` every session has a server of its own of that revision; `servers` are all of them."""
         self.server = server or Server()
         self.servers: list[Server] = []
+        self.script, self.offers = obliging, dict[str, Any]()  # of the servers to come
         self.texts: list[str] = []
         self.limits = replace(Limits(), **limits, reception=reception or Reception())
         self.refused: list[str] = []
@@ -361,7 +362,7 @@ class Listener:
 
         def another() -> Server:
             assert handshake is not None
-            self.servers.append(Server(revision=handshake))
+            self.servers.append(Server(self.script, handshake, **self.offers))
             return self.servers[-1]
 
         self.shared = Shared(self.trunk, another, found, self.limits, log, Identity("dragoman"), nowhere)
