@@ -22,6 +22,7 @@ RESULTS = {
     "resources/templates/list": "ListResourceTemplatesResult",
     "resources/read": "ReadResourceResult",
     "completion/complete": "CompleteResult",
+    "subscriptions/listen": "SubscriptionsListenResult",
     "elicitation/create": "ElicitResult",
     "sampling/createMessage": "CreateMessageResult",
     "roots/list": "ListRootsResult",
@@ -56,6 +57,7 @@ NOTICES = {
     "notifications/resources/list_changed": "ResourceListChangedNotification",
     "notifications/resources/updated": "ResourceUpdatedNotification",
     "notifications/elicitation/complete": "ElicitationCompleteNotification",
+    "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
 }
 
 

@@ -50,7 +50,7 @@ FACTS: dict[Cause, tuple[int, str]] = {
 @pytest.mark.parametrize("cause", Cause)
 def test_each_cause_has_a_code_and_a_sentence_that_stands_alone(cause: Cause) -> None:
     code, sentence = TABLE[cause]
-    assert code in (-32700, -32600, -32601, -32602, -32603, -32020, -32022)
+    assert code in (-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022)
     assert sentence.endswith(".")
     assert "{" not in sentence
     assert "://" not in sentence

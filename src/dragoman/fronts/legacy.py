@@ -80,6 +80,10 @@ class Legacy:
         """Whether a request with this id still waits for its answer."""
         return id_key(id) in self._flight
 
+    def waiting_on(self, lane: int) -> int:
+        """How many requests of that lane still wait for their answer."""
+        return sum(waiting.lane == lane for waiting in self._flight.values())
+
     # ------------------------------------------------------------------ from the client
 
     def receive(self, lines: "list[bytes | Overlong]", now: float) -> None:

@@ -175,6 +175,7 @@ class Endpoint:
         frame = wire.parse(body, self._shared.limits.depth)
         if isinstance(frame, Broken):
             return refusal(400, fault_of(frame, self._shared.limits))
+        self.sessions.move_to_end(id)
         session.receive_posted(body, now)
         return ACCEPTED
 
@@ -190,7 +191,8 @@ class Endpoint:
 
     def _exchange(self, owner: Party, head: Head, frame: Parsed, now: float) -> Exchange:
         self._lanes += 1
-        wants, is_batch = _wants(frame)
+        takes_batches = isinstance(owner, Session) and owner.takes_batches
+        wants, is_batch = _wants(frame, takes_batches)
         opens = owner.open_stream if head.accepts_events else None
         exchange = Exchange(self._lanes, wants, now, opens, is_batch)
         if wants:
@@ -201,6 +203,7 @@ class Endpoint:
     def _outcome(self, exchange: Exchange) -> Exchange | Reply:
         if exchange.has_requests:
             return exchange
+        self._owners.pop(exchange.lane, None)
         if exchange.answers:
             return Reply(400, exchange.answers[0])
         return ACCEPTED
@@ -258,11 +261,6 @@ class Endpoint:
 
     def tick(self, now: float) -> None:
         """Do what is due."""
-        young = self._young
-        while young and (young[0].is_over or now - young[0].began >= self._bounds.stream_after):
-            exchange = young.popleft()
-            if not exchange.is_over:
-                exchange.grow_old()
         for key, party in list(self._awake.items()):
             wake = party.wake
             if isinstance(party, Session) and party.is_useless:
@@ -271,6 +269,11 @@ class Endpoint:
                 party.tick(now)
             elif wake == float("inf"):
                 self._awake.pop(key, None)
+        young = self._young  # after the parties, which would take a stream that begins now for one that nobody reads
+        while young and (young[0].is_over or now - young[0].began >= self._bounds.stream_after):
+            exchange = young.popleft()
+            if not exchange.is_over:
+                exchange.grow_old()
         for key, kept in list(self._kept.items()):
             if kept.is_idle and now - kept.seen >= self._bounds.kept_idle:
                 del self._kept[key]
@@ -304,8 +307,11 @@ class Endpoint:
                     self.tick(asyncio.get_running_loop().time())
         except TimeoutError:
             pass
+        why, now = Fault(Cause.SHUTTING_DOWN), asyncio.get_running_loop().time()
         for party in parties:
-            party.mediator.gone(Fault(Cause.SHUTTING_DOWN), asyncio.get_running_loop().time())
+            party.mediator.gone(why, now)
+            if isinstance(party, Session):
+                party.front.refused(why, now)
             party.settle()
         for session in list(self.sessions.values()):
             self._end(session)
@@ -325,15 +331,12 @@ def _is_stateless(head: Head) -> bool:
     return version is not None and version.era is Era.MODERN
 
 
-def _wants(frame: Parsed) -> tuple[int, bool]:
-    """How many answers a message gets, and whether they are an array."""
+def _wants(frame: Parsed, takes_batches: bool) -> tuple[int, bool]:
+    """How many answers a message gets at the most, and whether they are an array."""
     if isinstance(frame, Batch):
-        return max(1, sum(_is_answered(wire.parse(bytes(entry))) for entry in frame.entries)), bool(frame.entries)
+        is_batch = takes_batches and bool(frame.entries)
+        return (len(frame.entries) + 1 if is_batch else 1), is_batch  # who takes it, tells how many are to come
     return int(isinstance(frame, Frame) and frame.method is not UNSET and frame.id is not UNSET), False
-
-
-def _is_answered(frame: Parsed) -> bool:
-    return not isinstance(frame, Frame) or (frame.method is not UNSET and frame.id is not UNSET)
 
 
 def _unknown_session(frame: Parsed) -> Reply:

@@ -8,6 +8,7 @@ import asyncio
 import os
 import threading
 from contextlib import suppress
+from dataclasses import replace
 
 from dragoman.exchange.notes import Level
 from dragoman.runtime.endpoint import Endpoint
@@ -43,14 +44,14 @@ class Server:
             log.note(Level.WARN, "endpoint", text)
 
         app = App(lambda: endpoint, self._where.path, self._admission, self._gate, limits.reception, note)
-        listening = Listening(self._where, app, limits.reception)
+        listening = Listening(self._where, app, limits.reception, note)
         try:
             await listening.start()
         except OSError as error:
             log.note(Level.ERR, "endpoint", f"cannot listen on {self._where.url}: {error.strerror or error}")
             return EXIT_LOST
-        log.note(Level.INFO, "endpoint", f"listens on {self._where.url}")
         with Signals(loop, self._over.set):
+            log.note(Level.INFO, "endpoint", f"listens on {replace(self._where, port=listening.port).url}")
             await self._over.wait()
             watchdog = threading.Timer(limits.watchdog, self._bite)
             watchdog.daemon = True

@@ -61,6 +61,10 @@ class Session(Lanes):
         return self.front.state is State.READY
 
     @property
+    def takes_batches(self) -> bool:
+        return self.is_open and self.revision is not None and self.revision.has(Trait.BATCHES)
+
+    @property
     def is_useless(self) -> bool:
         """Whether it is of no use any more: its `initialize` was answered with an error, or its server is gone."""
         useless = self.front.state in (State.AWAITING_INITIALIZE, State.SERVER_GONE)
@@ -84,7 +88,9 @@ class Session(Lanes):
             self._tap.record("client", "<", data, [], f"{exchange.lane}")
         self.exchanges[exchange.lane] = exchange
         self.front.receive_on(exchange.lane, data, frame, now)
-        if not exchange.wants:
+        if exchange.is_batch:
+            exchange.expect(self.front.waiting_on(exchange.lane))
+        if exchange.is_over:
             self.exchanges.pop(exchange.lane, None)
         self.settle()
 
@@ -183,6 +189,10 @@ class Session(Lanes):
         self.front.leave(Reason.CLIENT_LEFT, now)
         self.settle()
         self._link.part()
+        for exchange in self.exchanges.values():
+            while not exchange.is_over:
+                exchange.drop()
+        self.exchanges.clear()
         for stream in (self.standalone, *(stream for _, stream in self.streams.values())):
             stream.finish()
 

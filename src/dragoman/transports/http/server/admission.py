@@ -51,8 +51,8 @@ class Admission:
             return True
         if value in self.origins:
             return True
-        parts = urlsplit(value)
         try:
+            parts = urlsplit(value)
             host = parts.hostname
         except ValueError:
             return False

@@ -264,7 +264,8 @@ class App:
                 async with asyncio.timeout(self._bounds.stall):
                     await send(_chunk(data))
             if not reader.is_gone:
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                async with asyncio.timeout(self._bounds.stall):
+                    await send({"type": "http.response.body", "body": b"", "more_body": False})
             return stream.finished and not reader.ends
         except (OSError, TimeoutError):
             return False
@@ -283,24 +284,19 @@ class App:
         length = headers.get("content-length")
         if length is not None and length.isdigit() and int(length) > self._bounds.body:
             raise TooLarge
-        message = await receive()
-        body = message.get("body", b"")
-        if not message.get("more_body", False) and message["type"] == "http.request":
-            if len(body) > self._bounds.body:
-                raise TooLarge
-            return body
-        chunks, size = [body], len(body)
+        chunks: list[bytes] = []
+        size = 0
         async with asyncio.timeout(self._bounds.body_time):
             while True:
+                message = await receive()
                 if message["type"] == "http.disconnect":
                     raise HungUp
+                chunks.append(message.get("body", b""))
+                size += len(chunks[-1])
                 if size > self._bounds.body:
                     raise TooLarge
                 if not message.get("more_body", False):
-                    return b"".join(chunks)
-                message = await receive()
-                chunks.append(message.get("body", b""))
-                size += len(chunks[-1])
+                    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 async def _watch(receive: Receive, reader: Reader) -> None:

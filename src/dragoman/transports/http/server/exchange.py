@@ -76,7 +76,7 @@ class Exchange:
             self.stream.put(frame, last=self.wants <= 0)
             return
         self.answers.append(frame)
-        if status != 200:
+        if status != 200 and not self.is_batch:
             self.status = status
         if self.wants <= 0:
             self._decide(Form.JSON)
@@ -90,6 +90,15 @@ class Exchange:
         if stream is not None:
             stream.finish()
         else:
+            self._decide(Form.JSON)
+
+    def expect(self, wants: int) -> None:
+        """A batch was taken, and so many of its answers are still to come."""
+        self.wants = wants
+        self.has_requests = wants > 0 or bool(self.answers) or self.stream is not None
+        if wants <= 0 and self.stream is not None:
+            self.stream.finish()
+        elif wants <= 0:
             self._decide(Form.JSON)
 
     def become_stream(self) -> Stream | None:

@@ -6,11 +6,14 @@ for get in.
 """
 
 import asyncio
+import logging
 import re
 import ssl
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from uvicorn import Config
@@ -21,8 +24,10 @@ from dragoman.limits import Reception
 from dragoman.transports.http.address import AUTHORITY, PORTS, Refused
 
 _TARGET = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<path>/[!-~]*)?", re.IGNORECASE)
+UVICORN = logging.getLogger("uvicorn.error")
 BUSY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+HEAD_ENDS = b"\r\n\r\n"
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -83,12 +88,28 @@ def server_trust(where: Place) -> ssl.SSLContext | None:
     return context
 
 
+class Complaints(logging.Handler):
+    """What uvicorn says: an exception of the application is noted, what clients do wrong is not."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._note = note
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            *_, last = traceback.extract_tb(error.__traceback__) or [None]
+            place = f"{PurePath(last.filename).name}:{last.lineno}" if last is not None else "an unknown place"
+            self._note(f"a request failed by a fault of the bridge: {type(error).__name__} at {place}")
+
+
 class Listening:
     """One listening place and all its connections. `app` is an ASGI application."""
 
-    def __init__(self, where: Place, app: Callable[..., Any], bounds: Reception) -> None:
+    def __init__(self, where: Place, app: Callable[..., Any], bounds: Reception, note: Callable[[str], None]) -> None:
         self._where = where
         self._bounds = bounds
+        self._complaints = Complaints(note)
         self._state = ServerState()
         self._config = Config(
             app,
@@ -103,13 +124,12 @@ class Listening:
             timeout_keep_alive=int(bounds.idle),
         )
         self._config.load()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
 
     @property
     def port(self) -> int:
         """The port that is listened on, which may have been left to the system."""
-        assert self._server is not None
-        return self._server.sockets[0].getsockname()[1]
+        return self._servers[0].sockets[0].getsockname()[1]
 
     async def start(self) -> None:
         """
@@ -117,23 +137,23 @@ class Listening:
             OSError: the address cannot be had, or a file of the certificate not be used.
         """
         trust = server_trust(self._where)
-        host: str | list[str] = ["127.0.0.1", "::1"] if self._where.host == "localhost" else self._where.host
+        UVICORN.addHandler(self._complaints)  # without a handler, all of it would stand on standard error
+        is_local = self._where.host == "localhost"
         loop = asyncio.get_running_loop()
 
         def connection() -> Guarded:
             return Guarded(self._config, self._state, {}, loop).bounded(self._bounds)
 
-        try:
-            self._server = await loop.create_server(connection, host, self._where.port, ssl=trust, backlog=1024)
-        except OSError:
-            if not isinstance(host, list):
-                raise
-            self._server = await loop.create_server(connection, host[0], self._where.port, ssl=trust, backlog=1024)
+        host = "127.0.0.1" if is_local else self._where.host
+        self._servers.append(await loop.create_server(connection, host, self._where.port, ssl=trust, backlog=1024))
+        if is_local:
+            with suppress(OSError):  # not every machine has IPv6
+                self._servers.append(await loop.create_server(connection, "::1", self.port, ssl=trust, backlog=1024))
 
     def stop(self) -> None:
         """Take no new connection."""
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
 
     async def aclose(self, grace: float) -> None:
         """End all connections, each after the response that it is in, in `grace` seconds at the most."""
@@ -146,6 +166,7 @@ class Listening:
                     await asyncio.sleep(0.02)
         for connection in list(self._state.connections):
             connection.transport.abort()
+        UVICORN.removeHandler(self._complaints)
 
 
 class Guarded(HttpToolsProtocol):
@@ -154,7 +175,8 @@ class Guarded(HttpToolsProtocol):
     _bounds: Reception
     _timer: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None
-    _in_head = True
+    _in_head = False
+    _is_between = True
     _head = 0
 
     def bounded(self, bounds: Reception) -> "Guarded":
@@ -173,17 +195,19 @@ class Guarded(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        room = self._bounds.head - self._head
+        if len(data) > room and (self._in_head or self._is_between) and not 0 <= data.find(HEAD_ENDS) <= room:
+            self._end(HEAD_TOO_LARGE)
+            return
         super().data_received(data)
         if not self._in_head:
             return
         self._head += len(data)
-        if self._head > self._bounds.head:
-            self._end(HEAD_TOO_LARGE)
-        elif self._timer is None:
+        if self._timer is None:
             self._timer = self.loop.call_later(self._bounds.head_time, self._late)
 
     def on_message_begin(self) -> None:
-        self._in_head, self._head = True, 0
+        self._in_head, self._is_between, self._head = True, False, 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -192,6 +216,10 @@ class Guarded(HttpToolsProtocol):
             self._timer.cancel()
             self._timer = None
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._is_between = True
+        super().on_message_complete()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -215,9 +243,15 @@ class Guarded(HttpToolsProtocol):
 
     def _end(self, response: bytes) -> None:
         self._stop_timers()
-        if not self.transport.is_closing():
+        if self._is_answering():
+            self.transport.abort()  # it would stand in the middle of another response
+        elif not self.transport.is_closing():
             self.transport.write(response)
             self.transport.close()
+
+    def _is_answering(self) -> bool:
+        cycle: Any = self.cycle  # none before the first request
+        return cycle is not None and cycle.response_started and not cycle.response_complete
 
     def _stop_timers(self) -> None:
         for timer in (self._timer, self._stalled):

@@ -1,0 +1,151 @@
+"""The real command as a listener: its place, its clients, its server, and its end."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from support.listener import call, error_of, initialize, mirrored, modern, notice, text_of
+from support.listening import Listening
+from support.processes import DRAGOMAN, LOG_NAME, WAIT, Scripted, eventually, is_gone
+
+PROVES = ("THTTP-01", "THTTP-04", "THTTP-06", "EXIT-05", "EXIT-06", "SDKSUB-05", "B41", "B45", "B66")
+pytestmark = pytest.mark.process
+
+Make = Callable[..., Scripted]
+no_windows = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind are POSIX's")
+
+
+def tool(id: Any, name: str, **arguments: Any) -> dict[str, Any]:
+    message = call(id, name)
+    message["params"]["arguments"] = arguments
+    return message
+
+
+def test_clients_of_both_eras_share_one_server(scripted: Make) -> None:
+    server = scripted()
+    with Listening(server.command) as one, one.client() as old, one.client() as new:
+        assert not server.pids()
+        assert old.post(initialize())["result"]["protocolVersion"] == "2025-11-25"
+        assert old.post(notice("initialized")) is None
+        assert old.status == 202
+        assert text_of(old.post(tool(1, "echo", text="old"))) == "old"
+        assert text_of(new.post(modern(tool(1, "echo", text="new")))) == "new"
+        assert not new.session
+        assert one.stop() == 0
+        assert len(server.pids()) == 1
+        assert all(line.startswith(f"{LOG_NAME}: ") for line in one.stderr.decode().splitlines())
+
+
+def test_a_server_that_dies_is_started_again_for_the_next_request(scripted: Make) -> None:
+    server = scripted()
+    with Listening(server.command) as one, one.client() as client:
+        for number in range(3):
+            assert error_of(client.post(modern(tool(number, "die", code=3))))[1] == "upstream_exited"
+            assert text_of(client.post(modern(tool(number, "echo", text="again")))) == "again"
+        assert one.stop() == 0
+    assert len(server.pids()) == 4
+
+
+def test_a_server_that_dies_in_the_middle_of_a_stream_ends_it_with_an_error(scripted: Make) -> None:
+    server = scripted()
+    with Listening(server.command) as one, one.client() as client, one.client() as other:
+        waiting = client.later(modern(tool(1, "hold"), progressToken=1))
+        eventually("the call is there", lambda: server.received("tools/call"))
+        time.sleep(1.3)  # by now its response is a stream
+        other.post(modern(tool(2, "die", code=0)))
+        assert error_of(waiting.answer())[1] == "upstream_exited"
+        assert one.stop() == 0
+
+
+@no_windows
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_answers_what_is_in_flight_and_ends_in_time(scripted: Make, number: int) -> None:
+    server = scripted()
+    with Listening(server.command) as one, one.client() as old, one.client() as new, one.client() as soon:
+        old.post(initialize())
+        held = [old.later(tool(1, "hold")), new.later(modern(tool(1, "hold")))]
+        eventually("the calls are there", lambda: len(server.received("tools/call")) == 2)
+        in_time = soon.later(modern(tool(1, "delayed", seconds=0.5)))
+        eventually("the last call is there", lambda: len(server.received("tools/call")) == 3)
+        began = time.monotonic()
+        assert one.stop(number) == 0
+        assert time.monotonic() - began < 8
+        for later in held:
+            assert error_of(later.answer()) == (-32603, "shutting_down")
+        assert text_of(in_time.answer()) == "late"
+        assert all(is_gone(pid) for pid in server.pids())
+
+
+@no_windows
+def test_a_signal_right_after_the_start_is_a_clean_end(scripted: Make) -> None:
+    with Listening(scripted().command) as one:
+        assert one.stop() == 0
+
+
+@no_windows
+def test_a_server_that_does_not_end_is_ended(scripted: Make) -> None:
+    server = scripted("--ignore-end", "--ignore-term")
+    with Listening(server.command) as one, one.client() as client:
+        client.post(modern(tool(1, "echo")))
+        assert one.stop() == 0
+    assert all(is_gone(pid) for pid in server.pids())
+
+
+def test_a_client_that_goes_away_cancels_and_leaves_no_trace_in_the_log(scripted: Make) -> None:
+    server = scripted()
+    with Listening(server.command) as one, one.client() as client:
+        message = modern(tool(1, "hold"))
+        body = json.dumps(message).encode()
+        headers = {**mirrored(message), "host": "localhost", "content-type": "application/json"}
+        lines = [f"{name}: {value}" for name, value in headers.items()]
+        head = "\r\n".join(["POST /mcp HTTP/1.1", *lines, f"content-length: {len(body)}", "", ""])
+        with one.connection() as gone:
+            gone.sendall(head.encode() + body)
+            assert gone.recv(1000).startswith(b"HTTP/1.1 200")  # by now it is a stream
+        eventually("the cancel is there", lambda: server.received("notifications/cancelled"))
+        assert text_of(client.post(modern(tool(1, "echo", text="fine")))) == "fine"
+        for rubbish in (b"rubbish", b"GET /mcp HTTP/1.1\r\nUpgrade: websocket\r\nConnection: upgrade"):
+            with one.connection() as other:
+                other.sendall(rubbish + b"\r\n\r\n")
+                assert other.recv(1000)
+        assert one.stop() == 0
+        assert [line for line in one.stderr.decode().splitlines() if not line.startswith(f"{LOG_NAME}: ")] == []
+
+
+def test_two_hundred_requests_one_after_the_other_need_one_server(scripted: Make) -> None:
+    server = scripted()
+    with Listening(server.command) as one, one.client() as client:
+        for number in range(200):
+            assert text_of(client.post(modern(tool(number, "echo", text=str(number))))) == str(number)
+        assert one.stop() == 0
+    assert len(server.pids()) == 1
+
+
+def test_a_place_that_is_taken_is_an_error_at_the_start(scripted: Make) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        target = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+        words = [*DRAGOMAN, "--listen", target, "--", *scripted().command]
+        done = subprocess.run(words, capture_output=True, timeout=WAIT, check=False)
+    assert done.returncode == 1
+    assert f"cannot listen on {target}".encode() in done.stderr
+
+
+def test_a_token_lets_in_who_knows_it(scripted: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "s3cr3t")
+    with Listening(scripted().command, "--auth-token-env", "TOKEN") as one, one.client() as client:
+        for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": "s3cr3t"}):
+            assert client.post(modern(tool(1, "echo")), **headers) is None
+            assert client.status == 401
+        message = modern(tool(1, "echo", text="in"))
+        assert text_of(client.post(message, Authorization="Bearer s3cr3t")) == "in"
+        assert one.stop() == 0
+        assert b"s3cr3t" not in one.stderr
