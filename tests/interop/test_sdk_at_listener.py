@@ -6,6 +6,7 @@
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from mcp.client.session import ClientSession
 from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPError
 
+from interop.test_sdk_at_url import running
 from support.listening import Listening
 from support.processes import DRAGOMAN, WAIT
 
@@ -145,6 +147,35 @@ def test_many_clients_of_both_eras_at_once(server: str) -> None:
 
     with listening(server) as one:
         in_time(scene, one.url)
+
+
+@pytest.mark.parametrize(("kind", "form", "path"), [("session", "http-session", "/mcp"), ("sse", "sse", "/sse")])
+def test_a_server_with_a_handshake_has_a_conversation_with_each_session(kind: str, form: str, path: str) -> None:
+    async def named(context: Any, params: Any, name: str) -> types.ElicitResult:
+        await anyio.sleep(0.05)  # so that the questions of all are open at one time
+        return types.ElicitResult(action="accept", content={"name": name})
+
+    async def scene(url: str) -> None:
+        async def guest(name: str) -> None:
+            heard: list[float] = []
+
+            async def report(progress: float, total: float | None, message: str | None) -> None:
+                heard.append(progress)
+
+            info = types.Implementation(name=name, version="1")
+            asked = partial(named, name=name)
+            async with Client(url, mode="legacy", client_info=info, elicitation_callback=asked, cache=None) as client:
+                assert text_of(await client.call_tool("greet", {})) == f"hello {name}"
+                assert text_of(await client.call_tool("count", {"to": 3}, progress_callback=report)) == "3"
+                assert heard == [1, 2, 3]
+
+        async with anyio.create_task_group() as group:
+            for name in ("Ada", "Bob", "Cleo"):
+                group.start_soon(guest, name)
+
+    with running(kind) as port, Listening((), "--upstream", f"{form}:http://127.0.0.1:{port}{path}") as one:
+        in_time(scene, one.url)
+        assert one.stop() == 0
 
 
 @EVERY_SERVER

@@ -1,5 +1,6 @@
 """The real command as a listener: its place, its clients, its server, and its end."""
 
+import asyncio
 import json
 import signal
 import socket
@@ -9,13 +10,25 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import aiohttp
 import pytest
 
-from support.listener import call, error_of, initialize, mirrored, modern, notice, text_of
+from support.listener import (
+    BOTH,
+    SUBSCRIPTION,
+    call,
+    error_of,
+    initialize,
+    mirrored,
+    modern,
+    notice,
+    request,
+    text_of,
+)
 from support.listening import Listening
 from support.processes import DRAGOMAN, LOG_NAME, WAIT, Scripted, eventually, is_gone
 
-PROVES = ("THTTP-01", "THTTP-04", "THTTP-06", "EXIT-05", "EXIT-06", "SDKSUB-05", "B41", "B45", "B66")
+PROVES = ("THTTP-01", "THTTP-04", "THTTP-06", "EXIT-05", "EXIT-06", "SDKSUB-05", "B41", "B45", "B66", "B163")
 pytestmark = pytest.mark.process
 
 Make = Callable[..., Scripted]
@@ -84,6 +97,19 @@ def test_a_signal_answers_what_is_in_flight_and_ends_in_time(scripted: Make, num
 
 
 @no_windows
+def test_a_signal_ends_a_stream_of_changes_with_its_result(scripted: Make) -> None:
+    server = scripted()
+    with Listening(server.command) as one, one.client() as client:
+        wants = {"notifications": {"toolsListChanged": True}}
+        stream = client.later(modern(request("s", "subscriptions/listen", **wants)))
+        eventually("the stream is open", lambda: server.received("subscriptions/listen"))
+        time.sleep(0.1)
+        assert one.stop() == 0
+        assert stream.answer()["result"]["_meta"] == {SUBSCRIPTION: "s"}
+        assert [frame["method"] for frame in client.before] == ["notifications/subscriptions/acknowledged"]
+
+
+@no_windows
 def test_a_signal_right_after_the_start_is_a_clean_end(scripted: Make) -> None:
     with Listening(scripted().command) as one:
         assert one.stop() == 0
@@ -124,6 +150,29 @@ def test_two_hundred_requests_one_after_the_other_need_one_server(scripted: Make
     with Listening(server.command) as one, one.client() as client:
         for number in range(200):
             assert text_of(client.post(modern(tool(number, "echo", text=str(number))))) == str(number)
+        assert one.stop() == 0
+    assert len(server.pids()) == 1
+
+
+def test_three_hundred_large_calls_at_once_each_get_their_own_answer(scripted: Make) -> None:
+    server = scripted()
+
+    async def scene(url: str) -> None:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+
+            async def ask(number: int) -> None:
+                text = f"{number}:".ljust(50 << 10, "x")
+                message = modern(tool(1, "gather", count=300, text=text))
+                headers = {**mirrored(message), "Accept": BOTH}
+                async with http.post(url, json=message, headers=headers) as response:
+                    data = (await response.read()).rstrip().rpartition(b"data: ")[2]
+                    assert text_of(json.loads(data)) == text
+
+            async with asyncio.timeout(WAIT):
+                await asyncio.gather(*(ask(number) for number in range(300)))
+
+    with Listening(server.command) as one:
+        asyncio.run(scene(one.url))
         assert one.stop() == 0
     assert len(server.pids()) == 1
 

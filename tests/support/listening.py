@@ -24,7 +24,8 @@ class Listening(Bridge):
     def __init__(
         self, command: Sequence[str | bytes], *options: str, target: str = PLACE, env: dict[str, str] | None = None
     ) -> None:
-        super().__init__((), words=("--listen", target, *options, "--", *command), env=env)
+        """Without a command, the options name the server."""
+        super().__init__((), words=("--listen", target, *options, *(("--", *command) if command else ())), env=env)
         self._url = ""
 
     @property

@@ -413,11 +413,10 @@ class Modern:
             if self._caller.level is not None:  # else none may come (LOG-03)
                 self.middle.logged(level, params, now)
             return
-        round_ = self._rounds.get(of) if of is not None else None
-        wanting = [round_] if round_ is not None else self._wanting()
+        wanting = self._wanting() if of is None else [self._rounds[of]] if of in self._rounds else []
         if len(wanting) == 1:
             self.middle.told(wanting[0].call, "notifications/message", params, now)
-        else:
+        elif wanting:
             self.notes.note(Level.INFO, "upstream", "a log message that could belong to several requests was dropped")
 
     def _wanting(self) -> list[Round]:

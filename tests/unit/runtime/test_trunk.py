@@ -152,6 +152,19 @@ async def test_two_calls_of_modern_clients_that_want_logs_get_none_in_doubt() ->
     await listener.close()
 
 
+@scene
+async def test_a_log_message_of_a_request_that_is_over_goes_to_nobody() -> None:
+    listener = Listener()
+    over, other = [await listener.modern(call(1, "slow"), **LEVEL) for _ in range(2)]
+    frame = listener.server.heard("tools/call")[0]
+    listener.server.text(frame, "done")
+    await over.end()
+    listener.server.say(LOG, of=frame["id"])
+    await settle()
+    assert not other.messages
+    await listener.close()
+
+
 STRAY = [
     b"",
     b"rubbish",
@@ -341,7 +354,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(steps)
 def test_no_frame_of_one_party_reaches_another(steps: list[tuple[str, int]]) -> None:
     async def whole() -> None:
