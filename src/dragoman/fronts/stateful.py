@@ -11,7 +11,7 @@
 
 from msgspec import Raw
 
-from dragoman.exchange.caller import LEVELS, Caller
+from dragoman.exchange.caller import LEVELS
 from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
 from dragoman.exchange.meta import PREFIX, SERVER_INFO
 from dragoman.exchange.notes import Notes
@@ -20,6 +20,7 @@ from dragoman.exchange.ports import FromClient
 from dragoman.faults import INVALID_PARAMS, METHOD_NOT_FOUND, Cause, Fault
 from dragoman.fronts.handshake import Identity, server_info
 from dragoman.fronts.modern import DISCOVER, LISTEN, Modern, Request
+from dragoman.fronts.needs import ROOTS, may_be_asked, named_in, needed
 from dragoman.fronts.parking import Open, Parked
 from dragoman.fronts.sealing import Seal, Unsealed
 from dragoman.fronts.streams import ACKNOWLEDGED, NOTICES, Streams, wanted
@@ -30,10 +31,7 @@ from dragoman.wire import frame as wire
 from dragoman.wire.members import Members, closed, encoded, object_in, raw, text_of
 
 MAY_ASK = frozenset({"prompts/get", "resources/read", "tools/call"})
-ROOTS = "roots/list"
 NEVER = float("inf")
-CAPABILITIES = frozenset({"elicitation", "roots", "sampling"})
-REQUIRED = ("requiredCapabilities", "required")
 
 
 class Stateful(Modern):
@@ -390,30 +388,3 @@ class Stateful(Modern):
             for open_ in parked.asked:
                 self.middle.answered(open_.call, {open_.question.key: Erred(None)}, now)
             self.middle.cancel(parked.owner, Reason.NO_ANSWER, now)
-
-
-def needed(question: Question) -> dict[str, dict[str, object]]:
-    """The capability that a question needs."""
-    if question.method == ROOTS:
-        return {"roots": {}}
-    if question.method == "sampling/createMessage":
-        return {"sampling": {}}
-    return {"elicitation": {"url" if text_of(question.params.get("mode")) == "url" else "form": {}}}
-
-
-def may_be_asked(caller: Caller, question: Question) -> bool:
-    """Whether a client declared, with this request, what a question needs."""
-    return all(caller.has(name, next(iter(parts), None)) for name, parts in needed(question).items())
-
-
-def named_in(error: ServerError, caller: Caller) -> dict[str, object] | None:
-    """The capabilities that an error names as required, when the client has none of them.
-
-    Older revisions have no code for this, and servers put it into `data` under a name of their own.
-    """
-    data = object_in((object_in(error.error) or {}).get("data")) or {}
-    for name in REQUIRED:
-        required = object_in(data.get(name))
-        if required and all(each in CAPABILITIES and not caller.has(each) for each in required):
-            return dict(required)
-    return None

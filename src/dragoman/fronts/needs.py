@@ -1,0 +1,36 @@
+"""What a question of a server needs of the request that it belongs to (SDKMETA-05)."""
+
+from dragoman.exchange.caller import Caller
+from dragoman.exchange.events import Question, ServerError
+from dragoman.wire.members import object_in, text_of
+
+ROOTS = "roots/list"
+CAPABILITIES = frozenset({"elicitation", "roots", "sampling"})
+REQUIRED = ("requiredCapabilities", "required")
+
+
+def needed(question: Question) -> dict[str, dict[str, object]]:
+    """The capability that a question needs."""
+    if question.method == ROOTS:
+        return {"roots": {}}
+    if question.method == "sampling/createMessage":
+        return {"sampling": {}}
+    return {"elicitation": {"url" if text_of(question.params.get("mode")) == "url" else "form": {}}}
+
+
+def may_be_asked(caller: Caller, question: Question) -> bool:
+    """Whether a client declared, with this request, what a question needs."""
+    return all(caller.has(name, next(iter(parts), None)) for name, parts in needed(question).items())
+
+
+def named_in(error: ServerError, caller: Caller) -> dict[str, object] | None:
+    """The capabilities that an error names as required, when the client has none of them.
+
+    Older revisions have no code for this, and servers put it into `data` under a name of their own.
+    """
+    data = object_in((object_in(error.error) or {}).get("data")) or {}
+    for name in REQUIRED:
+        required = object_in(data.get(name))
+        if required and all(each in CAPABILITIES and not caller.has(each) for each in required):
+            return dict(required)
+    return None
