@@ -92,7 +92,7 @@ def test_a_loss_has_its_cause_and_its_status(kind: type[Url]) -> None:
             channel = kind(Target(address(server.url))).open(told, asyncio.get_running_loop(), QUICK)
             channel.send([b'{"jsonrpc":"2.0","id":1,"method":"initialize"}'])
             await told.more()
-            assert told.losses == [(b"1", Fault(Cause.TRANSPORT_FAILED, "HTTP status 503"), True)]
+            assert told.losses == [(b"1", Fault(Cause.TRANSPORT_FAILED, "HTTP status 503", status=503), True)]
             assert not told.ends
             await channel.aclose()
 
