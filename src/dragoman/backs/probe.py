@@ -10,7 +10,6 @@
 * A client that needs no `open` is a modern one. Its requests go to the `Modern`, whatever the server is.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -19,7 +18,7 @@ from dragoman.backs.discovery import suggests_other_era
 from dragoman.backs.modern import Modern
 from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import Answer, Call, Filter, Inquiry, Ready, Reason, ServerError
-from dragoman.exchange.nobody import Nobody
+from dragoman.exchange.nobody import Outcome
 from dragoman.exchange.notes import Level, Notes
 from dragoman.exchange.ports import FromServer
 from dragoman.faults import Fault
@@ -37,22 +36,6 @@ FREQUENT = ("call", "receive", "tick", "wake")
 """What is left to the inner back without a step in between, once it has the word."""
 
 
-class _Outcome(Nobody):
-    """Stands in the middle while a back opens, and hears how that ends; nothing else is for anybody yet."""
-
-    def __init__(
-        self, ready: Callable[[Ready, float], None], not_ready: Callable[[Fault | ServerError, float], None]
-    ) -> None:
-        self._ready = ready
-        self._not_ready = not_ready
-
-    def ready(self, ready: Ready, now: float) -> None:
-        self._ready(ready, now)
-
-    def not_ready(self, why: Fault | ServerError, now: float) -> None:
-        self._not_ready(why, now)
-
-
 class Probe:
     """`out` takes the frames for the server, each without a line end; the runtime empties it.
 
@@ -67,8 +50,8 @@ class Probe:
         self._modern = Modern(middle, limits, notes)
         self._modern.is_pinned = False
         self._legacy: Legacy | None = None
-        self._discovery = _Outcome(self._discovered, self._not_discovered)
-        self._handshake = _Outcome(self._initialized, self._not_initialized)
+        self._discovery = Outcome(self._discovered, self._not_discovered)
+        self._handshake = Outcome(self._initialized, self._not_initialized)
         self._opening: Caller | None = None
         self._due: float | None = None  # when the silence after server/discover is an answer
         self._is_asked = False  # the server that runs has seen server/discover
@@ -226,7 +209,7 @@ class Probe:
 
     # ------------------------------------------------------------------ who has the word
 
-    def _hold(self, inner: "Modern | Legacy", outcome: _Outcome) -> None:
+    def _hold(self, inner: "Modern | Legacy", outcome: Outcome) -> None:
         """Let this back open, and look at all that it hears meanwhile."""
         for name in FREQUENT:
             vars(self).pop(name, None)

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dragoman.backs.modern import Modern
+from dragoman.backs.probe import Probe
 from dragoman.cli.entry import Early
 from dragoman.cli.listeners import Listener
 from dragoman.cli.servers import Server
@@ -20,7 +21,7 @@ from dragoman.fronts.legacy import Legacy
 from dragoman.fronts.opening import Opening
 from dragoman.limits import Limits, Timeouts
 from dragoman.profile import Profile
-from dragoman.revisions import LATEST
+from dragoman.revisions import LATEST, Era
 from dragoman.runtime.conversation import Conversation
 from dragoman.runtime.link import AnyBack
 from dragoman.runtime.log import CHOICES, Log
@@ -80,7 +81,7 @@ def run_bridge(settings: Settings, early: Early) -> int:
             mediator.join(LATEST, back.revision)
             return modern
 
-        opening = Opening(front, begin_modern, is_open=settings.server.transport.has_handshake)
+        opening = Opening(front, begin_modern, is_open=settings.server.era is Era.LEGACY)
         conversation = Conversation(opening, out, mediator, back, server, limits, log, stderr, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(conversation.run(early.data))
@@ -99,10 +100,8 @@ def _serve(
     """Serve everyone who comes, until a signal; gives the exit code."""
     from dragoman.runtime.server import Server
     from dragoman.runtime.shared import Shared
-    from dragoman.runtime.trunk import Trunk
 
-    trunk = None if settings.server.transport.has_handshake else Trunk(ways(), limits.shared, log, stderr.write, tap)
-    shared = Shared(trunk, ways, settings.profile, limits, log, identity, stderr.write, tap)
+    shared = Shared(ways, settings.server.era, settings.profile, limits, log, identity, stderr.write, tap)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(Server(listener.place, shared, listener.admission, listener.gate, stderr).run())
 
@@ -116,7 +115,9 @@ def _ways(settings: Settings) -> Callable[[], Upstream]:
 
 
 def _back(settings: Settings, mediator: Mediator, limits: Limits, log: Log) -> AnyBack:
-    if not settings.server.transport.has_handshake:
+    if settings.server.era is None:
+        return Probe(mediator, limits, log)
+    if settings.server.era is Era.MODERN:
         return Modern(mediator, limits, log)
     from dragoman.backs.legacy import Legacy as LegacyBack
 

@@ -1,4 +1,6 @@
-"""A middle that nobody listens in: what a server says is dropped. Whoever waits for one thing derives from it."""
+"""A middle in which nobody listens, and one in which somebody waits for the outcome of an `open` and nothing else."""
+
+from collections.abc import Callable
 
 from msgspec import Raw
 
@@ -9,6 +11,8 @@ from dragoman.wire.members import Members
 
 
 class Nobody(FromServer):
+    """What a server says is dropped."""
+
     def ready(self, ready: Ready, now: float) -> None:
         pass
 
@@ -59,3 +63,19 @@ class Nobody(FromServer):
 
     def gone(self, why: Fault, now: float) -> None:
         pass
+
+
+class Outcome(Nobody):
+    """Hears how an `open` ends: of all that a server says, nothing else is for anybody yet."""
+
+    def __init__(
+        self, ready: Callable[[Ready, float], None], not_ready: Callable[[Fault | ServerError, float], None]
+    ) -> None:
+        self._ready = ready
+        self._not_ready = not_ready
+
+    def ready(self, ready: Ready, now: float) -> None:
+        self._ready(ready, now)
+
+    def not_ready(self, why: Fault | ServerError, now: float) -> None:
+        self._not_ready(why, now)
