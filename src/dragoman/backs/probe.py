@@ -167,7 +167,7 @@ class Probe:
             return  # the handshake is under way already
         is_of_other_era = suggests_other_era(why)
         if is_of_other_era and self.era is None:
-            said = f"error {why.code}" if isinstance(why, ServerError) else why.cause.value
+            said = f"error {why.code}" if isinstance(why, ServerError) else why.detail or why.cause.value
             self._fall_back(f"has no answer to server/discover ({said})", now)
             return
         if is_of_other_era:
