@@ -15,7 +15,6 @@ from dragoman.runtime.log import CHOICES, Log
 from dragoman.runtime.seals import seal
 from dragoman.runtime.shared import Shared
 from dragoman.runtime.targets import read_target, to_command, to_url
-from dragoman.runtime.trunk import Trunk
 from dragoman.transports.http.server.admission import admission
 from dragoman.transports.http.server.app import App
 from dragoman.transports.http.server.authentication import Gate, Open
@@ -46,8 +45,8 @@ def asgi(
     else may not. `state_key` has 32 bytes, and is needed only when several processes serve one endpoint. The log goes
     to standard error.
 
-    The server is opened with the first request, and closed by the lifespan of the application that hosts this one, or
-    by `await app.aclose()`.
+    The server is opened with the first request, which also finds out its era unless `upstream` says it. It is closed by
+    the lifespan of the application that hosts this one, or by `await app.aclose()`.
 
     Raises:
         ValueError: a value cannot be used; the sentence says which and why, and repeats nothing of it.
@@ -70,11 +69,9 @@ def asgi(
     else:
         target = _target(server.url, headers or {}, ca_file)
         make, fallback = to_url(target, server.transport, bounds.line), target.address.host
-    has_handshake = server.url is not None and server.transport.has_handshake
-    trunk = None if has_handshake else Trunk(make(), bounds.shared, log, _write)
-    shared = Shared(
-        trunk, make, found, bounds, log, Identity(name or fallback), _write, seal(state_key, bounds.state_life)
-    )
+    era = server.transport.era if server.transport is not None else None
+    sealing = seal(state_key, bounds.state_life)
+    shared = Shared(make, era, found, bounds, log, Identity(name or fallback), _write, sealing)
     endpoint = Endpoint(shared)
 
     def note(text: str) -> None:

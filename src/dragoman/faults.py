@@ -107,7 +107,7 @@ TABLE: dict[Cause, tuple[int, str]] = {
     Cause.DISCOVER_FAILED: (
         INTERNAL_ERROR,
         "The upstream server gave no usable answer to server/discover: it does not speak revision 2026-07-28, or it "
-        f"does not respond. A server of an older revision needs no bridge for this client. {LOG}",
+        f"does not respond. {LOG}",
     ),
     Cause.INITIALIZE_FAILED: (
         INTERNAL_ERROR,
@@ -176,12 +176,16 @@ TABLE: dict[Cause, tuple[int, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something the bridge reports itself. `code` overrides the table's (ERR-10), `extra` adds members to `data`."""
+    """Something the bridge reports itself. `code` overrides the table's (ERR-10), `extra` adds members to `data`.
+
+    `status` is the HTTP status of the request that failed, for machines; the wire has it in the detail only (ERR-07).
+    """
 
     cause: Cause
     detail: str | None = None
     code: int | None = None
     extra: tuple[tuple[str, object], ...] = ()
+    status: int | None = None
 
     def error(self) -> Raw:
         """The error object: code, message, `data.cause`, and `data.detail` where there is one (ERR-01, ERR-02)."""
@@ -190,3 +194,8 @@ class Fault:
         if self.detail is not None:
             data["detail"] = self.detail
         return raw({"code": self.code or code, "message": message, "data": data})
+
+
+def is_of_no_era(status: int) -> bool:
+    """Whether an HTTP status says nothing of a server's revisions: who asks, or how busy it is, is the matter (B47)."""
+    return status in (401, 403, 407, 408, 429) or status >= 500

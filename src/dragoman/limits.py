@@ -25,6 +25,7 @@ class Timeouts:
     call: float = 3600.0  # TIME-03, TIME-04: each round of tools/call, each later round of the others
     input: float = 3600.0  # TIME-05: all answers of the client to one round
     discover: float = 60.0  # TIME-06
+    probe: float = 5.0  # B43: of server/discover, while it is not known that the server has it
     acknowledgement: float = 10.0  # LOSS-02: of a listen stream
 
     def of(self, patience: Patience) -> float:

@@ -22,6 +22,7 @@ from dragoman.transports.http.loss import Loss
 from dragoman.transports.http.session import SessionChannel
 from dragoman.transports.http.sse import SseChannel
 from dragoman.transports.http.target import Header, Target
+from dragoman.transports.http.unpinned import AnyChannel
 
 STAMP = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -177,7 +178,7 @@ class Side:
         self.losses: list[tuple[bytes, Loss]] = []
         self.notes: list[str] = []
         self.drains = 0
-        self.channel: HttpChannel | SessionChannel | SseChannel
+        self.channel: HttpChannel | SessionChannel | SseChannel | AnyChannel
         self.changed = asyncio.Event()
 
     @property
@@ -220,7 +221,7 @@ class Side:
 
     async def idle(self) -> None:
         """Wait until the responses of all requests have come to their end."""
-        assert not isinstance(self.channel, SseChannel)
+        assert not isinstance(self.channel, SseChannel | AnyChannel)
         tasks = self.channel._tasks  # pyright: ignore[reportPrivateUsage]
         if tasks:
             await asyncio.wait(tasks)

@@ -36,6 +36,10 @@ WHERE = f'resource_metadata="https://mcp.example{WELL_KNOWN}/mcp"'
 class Echo:
     """A service that tells who asked."""
 
+    is_ready = True
+
+    async def ready(self) -> None: ...
+
     def post(self, head: Head, body: bytes) -> Exchange | Reply:
         return Reply(200, json.dumps(head.principal).encode())
 

@@ -17,11 +17,11 @@ from dragoman.faults import Cause
 from dragoman.fronts.handshake import Identity
 from dragoman.limits import Limits, Reception
 from dragoman.profile import named
+from dragoman.revisions import Era
 from dragoman.runtime.endpoint import Endpoint
 from dragoman.runtime.log import CHOICES, Log
 from dragoman.runtime.seals import seal
 from dragoman.runtime.shared import Shared
-from dragoman.runtime.trunk import Trunk
 from dragoman.transports.child import PipeLines
 from dragoman.transports.http.address import address
 from dragoman.transports.http.server.admission import admission
@@ -117,8 +117,8 @@ async def listening() -> AsyncGenerator[tuple[App, ScriptedIssuer, Held], None]:
     assert profile is not None
     log = Log("neutral", CHOICES["err"], lambda _: None)
     server = Held()
-    trunk = Trunk(server, LIMITS, log, lambda _: None)
-    shared = Shared(trunk, lambda: server, profile, LIMITS, log, Identity("x"), lambda _: None, seal(None, 600))
+    sealing = seal(None, 600)
+    shared = Shared(lambda: server, Era.MODERN, profile, LIMITS, log, Identity("x"), lambda _: None, sealing)
     endpoint = Endpoint(shared)
     async with issuing() as issuer:
         keys = Issuer(issuer.name, Target(address(issuer.name)))

@@ -13,7 +13,7 @@ from dragoman.faults import Cause, Fault
 from dragoman.transports.child import PipeLines
 from dragoman.transports.http.address import address
 from dragoman.transports.http.target import Target
-from dragoman.transports.http.upstream import SessionUrl, SseUrl, Url
+from dragoman.transports.http.upstream import AnyUrl, SessionUrl, SseUrl, Url
 
 PROVES = ("HTTP-09",)
 
@@ -56,10 +56,11 @@ KINDS: list[tuple[type[Url], Script, bool]] = [
     (Url, fine, True),
     (SessionUrl, Sessions(), True),
     (SseUrl, Stream(), False),
+    (AnyUrl, Sessions(), True),
 ]
 
 
-@pytest.mark.parametrize(("kind", "script", "tells"), KINDS, ids=["modern", "session", "sse"])
+@pytest.mark.parametrize(("kind", "script", "tells"), KINDS, ids=["modern", "session", "sse", "any"])
 def test_a_channel_tells_what_it_hears_and_what_is_lost(kind: type[Url], script: Script, tells: bool) -> None:
     async def scene() -> None:
         async with served(script) as server:
@@ -81,7 +82,7 @@ def test_a_channel_tells_what_it_hears_and_what_is_lost(kind: type[Url], script:
     played(scene)
 
 
-@pytest.mark.parametrize("kind", [Url, SessionUrl, SseUrl])
+@pytest.mark.parametrize("kind", [Url, SessionUrl, SseUrl, AnyUrl])
 def test_a_loss_has_its_cause_and_its_status(kind: type[Url]) -> None:
     async def script(request: Request) -> None:
         await request.answer(b"", 503, None)
@@ -92,7 +93,7 @@ def test_a_loss_has_its_cause_and_its_status(kind: type[Url]) -> None:
             channel = kind(Target(address(server.url))).open(told, asyncio.get_running_loop(), QUICK)
             channel.send([b'{"jsonrpc":"2.0","id":1,"method":"initialize"}'])
             await told.more()
-            assert told.losses == [(b"1", Fault(Cause.TRANSPORT_FAILED, "HTTP status 503"), True)]
+            assert told.losses == [(b"1", Fault(Cause.TRANSPORT_FAILED, "HTTP status 503", status=503), True)]
             assert not told.ends
             await channel.aclose()
 
@@ -115,7 +116,7 @@ def test_the_end_of_the_one_stream_is_told() -> None:
     played(scene)
 
 
-@pytest.mark.parametrize("kind", [Url, SessionUrl, SseUrl])
+@pytest.mark.parametrize("kind", [Url, SessionUrl, SseUrl, AnyUrl])
 def test_an_environment_that_cannot_be_used_is_told_at_once(kind: type[Url]) -> None:
     async def scene() -> None:
         target = Target(address("https://h.example/"), environment={"HTTPS_PROXY": "socks5://p:1"})

@@ -18,8 +18,9 @@ from dragoman.transports.http.address import address
 from dragoman.transports.http.session import SessionChannel
 from dragoman.transports.http.sse import SseChannel
 from dragoman.transports.http.target import Target
+from support.processes import Bridge
 
-PROVES = ("QA-04", "B53", "B108", "B126")
+PROVES = ("QA-04", "B48", "B53", "B108", "B126")
 pytestmark = pytest.mark.interop
 
 SERVER = Path(__file__).with_name("sdk_at_url.py")
@@ -50,6 +51,15 @@ async def talking(kind: str, port: int) -> AsyncGenerator[SessionSide, None]:
         yield side
     finally:
         await side.channel.aclose()
+
+
+@pytest.mark.parametrize(("kind", "path"), [("session", "mcp"), ("json", "mcp"), ("sse", "sse")])
+def test_the_bridge_finds_out_what_is_at_the_url(kind: str, path: str) -> None:
+    with running(kind) as port, Bridge((), words=[f"http://127.0.0.1:{port}/{path}"]) as bridge:
+        assert bridge.open("2025-06-18")["serverInfo"]["name"] == "legacy"
+        bridge.request(1, "tools/list")
+        assert bridge.answer(1)["result"]["tools"]
+        assert bridge.end() == 0
 
 
 async def initialize(side: SessionSide, revision: str) -> None:

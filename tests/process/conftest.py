@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.processes import Scripted
+from support.processes import SCRIPTED, Scripted
 
 
 @pytest.fixture
@@ -13,10 +13,10 @@ def scripted(tmp_path: Path) -> Iterator[Callable[..., Scripted]]:
     """Make the command of a scripted server; whatever of it still runs after the test is ended, and a failure."""
     made: list[Scripted] = []
 
-    def make(*options: str) -> Scripted:
+    def make(*options: str, script: Path = SCRIPTED) -> Scripted:
         folder = tmp_path / f"server-{len(made)}"
         folder.mkdir()
-        server = Scripted(folder, *options)
+        server = Scripted(folder, *options, script=script)
         made.append(server)
         return server
 

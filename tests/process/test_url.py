@@ -187,7 +187,10 @@ def test_a_wrong_url_form_is_refused_with_its_usage_and_without_a_value(words: t
     assert "s3cr3t-4711" not in done.stderr.decode()
 
 
-def test_nothing_of_the_url_s_library_is_loaded_for_a_command() -> None:
-    code = "import dragoman.cli.run, dragoman.cli.commands, sys; print([m for m in sys.modules if 'aiohttp' in m])"
+def test_nothing_of_the_url_s_library_and_of_handshakes_with_servers_is_loaded_before_it_is_needed() -> None:
+    late = ("aiohttp", "dragoman.backs.legacy", "dragoman.backs.handshake", "dragoman.transports.http")
+    code = (
+        f"import dragoman.cli.run, dragoman.cli.commands, sys; print([m for m in sys.modules if m.startswith({late})])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=30, check=True)
     assert done.stdout.strip() == b"[]"

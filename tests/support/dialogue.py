@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from dragoman.backs.legacy import Legacy as Handshake
 from dragoman.backs.modern import Modern
+from dragoman.backs.probe import Probe
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.notes import Level
 from dragoman.exchange.outlet import Pipe
@@ -22,6 +23,7 @@ from dragoman.wire.lines import Overlong
 from support import official
 
 MODERN = "2026-07-28"
+CANCELLED = "notifications/cancelled"
 
 
 @dataclass
@@ -41,7 +43,8 @@ class Kept:
 class Dialogue:
     """`client` and `server` say something; `to_client` and `to_server` hold what left, as objects.
 
-    The server is stateless, or has a handshake and speaks `server_revision`.
+    The server is stateless, or has a handshake and speaks `server_revision`. With `probes` the bridge has to find out
+    which of the two it is.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Dialogue:
         limits: Limits | None = None,
         name: str = "fallback",
         server_revision: str | None = None,
+        probes: bool = False,
     ) -> None:
         found = named(profile) if isinstance(profile, str) else profile
         assert found is not None
@@ -63,7 +67,7 @@ class Dialogue:
             self.mediator, found, self.limits, self.notes, Identity(name), self.out
         )
         self.server_revision = server_revision
-        kind = Modern if server_revision is None else Handshake
+        kind = Probe if probes else Modern if server_revision is None else Handshake
         self.mediator.back = self._back = kind(self.mediator, self.limits, self.notes)
         self.to_client: list[Any] = []
         self.to_server: list[Any] = []
@@ -77,7 +81,9 @@ class Dialogue:
         self._client_asked: dict[str, str] = {}
         self._server_asked: dict[str, str] = {}
         self._revision = "2025-11-25"
-        self._agreed = MODERN if server_revision is None else "2025-11-25"  # what frames for the server are held to
+        self._agreed = (
+            MODERN if server_revision is None or probes else "2025-11-25"
+        )  # what frames for the server are held to
 
     @property
     def back(self) -> Modern:
@@ -122,6 +128,12 @@ class Dialogue:
     def server_dies(self) -> "Dialogue":
         self.running = False
         self._back.lost(Fault(Cause.UPSTREAM_EXITED), self.now)
+        return self._settle()
+
+    def fails(self, id: Any, status: int) -> "Dialogue":
+        """The request with this id is answered with an HTTP status and nothing more."""
+        why = Fault(Cause.TRANSPORT_FAILED, f"HTTP status {status}", status=status)
+        self._back.lane_lost(json.dumps(id).encode(), why, False, self.now)
         return self._settle()
 
     def client_leaves(self) -> "Dialogue":
@@ -284,7 +296,9 @@ class Dialogue:
             answers = self._server_asked.pop(json.dumps(frame["id"]), "ping")
         if frame.get("method") == "initialize":
             self._agreed = frame["params"]["protocolVersion"]
-        elif self.server_revision is not None and frame.get("method") != "notifications/cancelled":
+        elif frame.get("method") == "server/discover":
+            self._agreed = MODERN
+        elif self.server_revision is not None and self._agreed != MODERN and frame.get("method") != CANCELLED:
             self._agreed = self.server_revision
         official.check_frame(self._agreed, frame, answers)
 

@@ -18,11 +18,11 @@ from dragoman.faults import Cause, Fault
 from dragoman.fronts.handshake import Identity
 from dragoman.limits import Limits, Reception
 from dragoman.profile import named
+from dragoman.revisions import Era
 from dragoman.runtime.endpoint import Endpoint
 from dragoman.runtime.log import Log
 from dragoman.runtime.seals import seal
 from dragoman.runtime.shared import Shared
-from dragoman.runtime.trunk import Trunk
 from dragoman.transports.http.server.admission import Admission, admission
 from dragoman.transports.http.server.app import App
 from dragoman.transports.http.server.authentication import Gate, Open
@@ -359,15 +359,16 @@ class Listener:
         found = named(profile)
         assert found is not None
         log = Log("dragoman", Level.DEBUG, lambda line: self.texts.append(line.decode()))
-        self.trunk = None if handshake is not None else Trunk(self.server, self.limits, log, nowhere)
 
         def another() -> Server:
-            assert handshake is not None
+            if handshake is None:
+                return self.server
             self.servers.append(Server(self.script, handshake, **self.offers))
             return self.servers[-1]
 
         sealing = seal(None, 600)
-        self.shared = Shared(self.trunk, another, found, self.limits, log, Identity("dragoman"), nowhere, sealing)
+        era = Era.MODERN if handshake is None else Era.LEGACY
+        self.shared = Shared(another, era, found, self.limits, log, Identity("dragoman"), nowhere, sealing)
         self.endpoint = Endpoint(self.shared)
         admitted = admitted or admission("127.0.0.1")
         self.app = App(

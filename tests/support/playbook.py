@@ -9,13 +9,15 @@
     @  3600.1                                                    time passes, in seconds
     N  warning text                                              the log has a line with this text by now
     !  server dies | client leaves | spawn fails | spawn works   what happens outside the pipes
+    !  $1 fails with 404                                         the request has this HTTP status, and no answer
     =  state ready | starts 1 | stops 0 | open 0 | asked 0       what is true now
 
 Each input line must cause just the `>` lines that follow it, per side in order. `"…"` matches anything; the member
 `"…"` allows further members; `"$name"` binds what it meets first and must meet the same again. A line `raw TEXT` in
 place of an object is sent as it stands, and `S  of $1 {…}` is said in the response of that request. `given raw`
 leaves the handshake out, `stream` opens and acknowledges the stream of changes as well. With `server_revision=` the
-server is one with a handshake that picks this revision, and `settled` has the client say that it is ready.
+server is one with a handshake that picks this revision, and `settled` has the client say that it is ready. With `probe`
+the bridge is not told of which era the server is; it takes `raw`.
 """
 
 import json
@@ -98,7 +100,7 @@ def play(scene: Scene) -> None:
             elif mark == "@":
                 dialogue.wait(float(text))
             else:
-                _happen(dialogue, text)
+                _happen(dialogue, text, bound)
     left = {side: list(written) for side, written in sides.items() if written}
     assert not left, f"{scene.place}: at the end, there was also {json.dumps(left)}"
 
@@ -110,10 +112,13 @@ def _begin(given: str) -> Dialogue:
     limits = options.get("limits", {})
     times = {name: limits.pop(name) for name in list(limits) if hasattr(Timeouts(), name)}
     server_revision = options.get("server_revision")
+    probes = "probe" in options
+    assert not probes or "raw" in options
     dialogue = Dialogue(
         options.get("profile", "neutral"),
         replace(Limits(), timeouts=replace(Timeouts(), **times), **limits),
         server_revision=server_revision,
+        probes=probes,
     )
     changes = {
         name: options[name] for name in ("allow_downgrade", "allow_reencode", "progress_rate") if name in options
@@ -121,7 +126,8 @@ def _begin(given: str) -> Dialogue:
     if "restore_resource_not_found" in options:
         changes["quirks"] = replace(dialogue.profile.quirks, restore_resource_not_found=True)
     if changes:
-        dialogue = Dialogue(replace(dialogue.profile, **changes), dialogue.limits, server_revision=server_revision)
+        changed = replace(dialogue.profile, **changes)
+        dialogue = Dialogue(changed, dialogue.limits, server_revision=server_revision, probes=probes)
     if "raw" not in options:
         stream = "stream" in options
         dialogue.open(
@@ -198,8 +204,11 @@ def _check(dialogue: Dialogue, text: str, where: str) -> None:
     assert facts[what] == value, f"{where}: {what} is {facts[what]}"
 
 
-def _happen(dialogue: Dialogue, what: str) -> None:
-    if what == "server dies":
+def _happen(dialogue: Dialogue, what: str, bound: dict[str, Any]) -> None:
+    if " fails with " in what:
+        name, _, status = what.partition(" fails with ")
+        dialogue.fails(bound[name], int(status))
+    elif what == "server dies":
         dialogue.server_dies()
     elif what == "client leaves":
         dialogue.client_leaves()

@@ -31,7 +31,9 @@ WAIT = 20.0  # seconds for one thing to happen, on a machine that does much else
 PATIENCE = 60.0  # seconds that a bridge may live
 LOG_NAME = "dragoman"
 DRAGOMAN = (sys.executable, "-m", "dragoman")
-SCRIPTED = Path(__file__).parents[1] / "process" / "servers" / "scripted.py"
+SERVERS = Path(__file__).parents[1] / "process" / "servers"
+SCRIPTED = SERVERS / "scripted.py"
+OLDER = SERVERS / "older.py"
 PROC = Path("/proc")
 
 _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
@@ -395,13 +397,13 @@ class Trace:
 
 
 class Scripted:
-    """The command of a scripted server, whose traces are files in `folder`."""
+    """The command of a scripted server, whose traces are files in `folder`. `script` is which one it is."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, script: Path = SCRIPTED) -> None:
         self.record = folder / "received.jsonl"
         self.life = folder / "life.txt"
         files = ("--record", str(self.record), "--life", str(self.life))
-        self.command = (sys.executable, "-S", "-E", str(SCRIPTED), *files, *options)
+        self.command = (sys.executable, "-S", "-E", str(script), *files, *options)
 
     def lines(self) -> list[bytes]:
         """The lines that the server received, as bytes."""
@@ -410,8 +412,13 @@ class Scripted:
     def received(self, method: str | None = None) -> list[Any]:
         """The frames that the server received, each valid in its revision."""
         frames = [parsed(line) for line in self.lines()]
+        revision = MODERN
         for frame in frames:
-            official.check_frame(MODERN, frame)
+            if frame.get("method") == "initialize":
+                revision = frame["params"]["protocolVersion"]
+            elif frame.get("method") == "server/discover":
+                revision = MODERN
+            official.check_frame(revision, frame)
         return [frame for frame in frames if method is None or frame.get("method") == method]
 
     def traces(self, what: str) -> list[Trace]:

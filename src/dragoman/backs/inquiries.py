@@ -6,21 +6,25 @@
 * Until the client is ready for questions they are kept (`release`): a server should not ask so early, but some do.
 """
 
+from typing import TYPE_CHECKING
+
 from dragoman.exchange.events import Answer, Answered, Call, Erred, Inquiry
-from dragoman.exchange.ports import FromServer
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import id_key
 from dragoman.wire.members import Members, closed, object_in, raw
 
+if TYPE_CHECKING:
+    from dragoman.backs.legacy import Legacy
+
 OF_THE_HOP = ("progressToken", "io.modelcontextprotocol/related-task")
 
 
 class Inquiries:
-    def __init__(self, middle: FromServer, out: list[bytes], limits: Limits) -> None:
-        self._middle = middle
-        self._out = out
+    def __init__(self, back: "Legacy", limits: Limits) -> None:
+        self._back = back
+        self._out = back.out
         self._limit = limits.in_flight
         self._waiting: dict[bytes, tuple[Inquiry, bytes]] = {}  # by the id in one spelling; with the id as written
         self._ids: dict[int, bytes] = {}  # by the key of the inquiry
@@ -53,7 +57,7 @@ class Inquiries:
         self._waiting[key] = (inquiry, id)
         self._ids[inquiry.key] = key
         if self._kept is None:
-            self._middle.inquired(inquiry, now)
+            self._back.middle.inquired(inquiry, now)
         else:
             self._kept.append(inquiry)
 
@@ -62,7 +66,7 @@ class Inquiries:
         kept, self._kept = self._kept or [], None
         for inquiry in kept:
             if inquiry.key in self._ids:
-                self._middle.inquired(inquiry, now)
+                self._back.middle.inquired(inquiry, now)
 
     def dismiss(self, why: Fault) -> None:
         """The client is gone before it could be asked."""
@@ -76,7 +80,7 @@ class Inquiries:
             return
         del self._ids[inquiry.key]
         if self._kept is None:
-            self._middle.uninquired(inquiry, now)
+            self._back.middle.uninquired(inquiry, now)
 
     def answer(self, inquiry: Inquiry, answer: Answer | Fault) -> None:
         """Write the answer, unless none is wanted any more."""

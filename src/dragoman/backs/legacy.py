@@ -52,19 +52,24 @@ class Sent:
 
 
 class Legacy:
-    """`out` takes the frames for the server, each without a line end; the runtime empties it."""
+    """`out` takes the frames for the server, each without a line end; the runtime empties it.
 
-    def __init__(self, middle: FromServer, limits: Limits, notes: Notes, revision: Revision = LATEST_LEGACY) -> None:
+    `ids` is how many ids the server has seen from another back before (`backs.probe`).
+    """
+
+    def __init__(
+        self, middle: FromServer, limits: Limits, notes: Notes, revision: Revision = LATEST_LEGACY, ids: int = 0
+    ) -> None:
         self.middle = middle
         self.limits = limits
         self.notes = notes
         self.revision = self._offer = revision
         self.out: list[bytes] = []
-        self.inquiries = Inquiries(middle, self.out, limits)
+        self.inquiries = Inquiries(self, limits)
         self.wishes = Wishes(self, limits)
         self._noise = Noise(notes)
         self._caller: Caller | None = None
-        self._ids = 0
+        self._ids = ids
         self._flight: dict[bytes, Sent] = {}
         self._initialize: bytes | None = None
         self._initialize_due = 0.0

@@ -13,7 +13,7 @@ from dataclasses import replace
 import msgspec
 from msgspec import UNSET, Raw
 
-from dragoman.backs.discovery import OTHER_ERA, other_revision, ready_of
+from dragoman.backs.discovery import OTHER_ERA, REMEDY, other_revision, ready_of
 from dragoman.backs.reading import Noise, error_of, unreadable
 from dragoman.backs.stamp import passed_on, stamp
 from dragoman.backs.watch import CANCELLED, EVENTS, Watch
@@ -68,6 +68,7 @@ class Modern:
     """`out` takes the frames for the server, each without a line end; the runtime empties it.
 
     With an `owner`, ids are strings that begin with that number and a dot, so that several backs can share one server.
+    `is_pinned` tells that it was the user who said of which era the server is, and who has to hear when it is not.
     """
 
     def __init__(
@@ -89,7 +90,13 @@ class Modern:
         self._leads: dict[str, bytes] = {}  # by method: what stands between the id and what is the call's own
         self._discover: bytes | None = None
         self._discover_due = 0.0
+        self.is_pinned = True
         self._noise = Noise(notes)
+
+    @property
+    def discovering(self) -> bytes | None:
+        """The id of the `server/discover` that waits for its answer."""
+        return self._discover
 
     # ------------------------------------------------------------------ from the mediator
 
@@ -363,14 +370,15 @@ class Modern:
             if other is not None:
                 self._ask_discover(other, now)
                 return
-            if isinstance(error, ServerError) and error.code != UNSUPPORTED_VERSION:
+            if self.is_pinned and isinstance(error, ServerError) and error.code != UNSUPPORTED_VERSION:
                 self.notes.note(Level.ERR, "upstream", OTHER_ERA.format(error.code))
             self.middle.not_ready(error, now)
             return
         ready = ready_of(frame.result, self.revision)
         if ready is None:
             detail = "the server names no revision that has no handshake"
-            self.notes.note(Level.ERR, "upstream", f"{detail}: connect the client to it without a bridge")
+            if self.is_pinned:
+                self.notes.note(Level.ERR, "upstream", f"{detail}: {REMEDY}")
             self.middle.not_ready(Fault(Cause.DISCOVER_FAILED, detail), now)
         else:
             self.middle.ready(ready, now)
@@ -409,7 +417,7 @@ class Modern:
 
     def _logged(self, level: str, params: Members, of: bytes | None, now: float) -> None:
         """A log message says nothing of its request, which is known only when the transport or the count tells."""
-        if self._caller is not None:
+        if self._caller is not None and not self._caller.is_modern:
             if self._caller.level is not None:  # else none may come (LOG-03)
                 self.middle.logged(level, params, now)
             return

@@ -65,9 +65,9 @@ def cli() -> None:
     """Let an MCP client and an MCP server of different revisions work together.
 
     \b
-    dragoman [OPTIONS] -- COMMAND [ARGS]...     start COMMAND, a server of revision 2026-07-28 on
-                                                stdio, and serve it to an older client on our stdio
-    dragoman [OPTIONS] URL                      the same for such a server at a URL
+    dragoman [OPTIONS] -- COMMAND [ARGS]...     start COMMAND, a server of any revision on stdio,
+                                                and serve it to a client on our stdio
+    dragoman [OPTIONS] URL                      the same for a server at a URL
     dragoman bridge --help                      all options of that
     """
 

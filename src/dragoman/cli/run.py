@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dragoman.backs.modern import Modern
+from dragoman.backs.probe import Probe
 from dragoman.cli.entry import Early
 from dragoman.cli.listeners import Listener
 from dragoman.cli.servers import Server
@@ -20,7 +21,7 @@ from dragoman.fronts.legacy import Legacy
 from dragoman.fronts.opening import Opening
 from dragoman.limits import Limits, Timeouts
 from dragoman.profile import Profile
-from dragoman.revisions import LATEST
+from dragoman.revisions import LATEST, Era
 from dragoman.runtime.conversation import Conversation
 from dragoman.runtime.link import AnyBack
 from dragoman.runtime.log import CHOICES, Log
@@ -76,7 +77,7 @@ def run_bridge(settings: Settings, early: Early) -> int:
         mediator.back = back = _back(settings, mediator, limits, log)
 
         def begin_modern() -> "ModernFront":
-            if settings.server.transport.has_handshake:
+            if settings.server.era is not Era.MODERN:
                 from dragoman.fronts.stateful import Stateful
 
                 sealing = seal(settings.state_key, limits.state_life)
@@ -108,11 +109,9 @@ def _serve(
     """Serve everyone who comes, until a signal; gives the exit code."""
     from dragoman.runtime.server import Server
     from dragoman.runtime.shared import Shared
-    from dragoman.runtime.trunk import Trunk
 
-    trunk = None if settings.server.transport.has_handshake else Trunk(ways(), limits.shared, log, stderr.write, tap)
     sealing = seal(settings.state_key, limits.state_life)
-    shared = Shared(trunk, ways, settings.profile, limits, log, identity, stderr.write, sealing, tap)
+    shared = Shared(ways, settings.server.era, settings.profile, limits, log, identity, stderr.write, sealing, tap)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(Server(listener.place, shared, listener.admission, listener.gate, stderr).run())
 
@@ -126,7 +125,9 @@ def _ways(settings: Settings) -> Callable[[], Upstream]:
 
 
 def _back(settings: Settings, mediator: Mediator, limits: Limits, log: Log) -> AnyBack:
-    if not settings.server.transport.has_handshake:
+    if settings.server.era is None:
+        return Probe(mediator, limits, log)
+    if settings.server.era is Era.MODERN:
         return Modern(mediator, limits, log)
     from dragoman.backs.legacy import Legacy as LegacyBack
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.revisions import Era
 from dragoman.runtime.targets import Transport, is_url, read_target
 
 if TYPE_CHECKING:
@@ -18,12 +19,17 @@ VISIBLE = "the value of the header {} stands on the command line, where other pr
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A command, or a target with its transport. `warnings` are sentences for the log."""
+    """A command, or a target with its transport, if the user says it. `warnings` are sentences for the log."""
 
     command: tuple[str, ...] = ()
     target: "Target | None" = None
-    transport: Transport = Transport.STATELESS
+    transport: Transport | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def era(self) -> Era | None:
+        """Of which era the server is, when the user says it."""
+        return self.transport.era if self.transport is not None else None
 
 
 def read_server(behind: list[str] | None, options: Mapping[str, Any], given: frozenset[str]) -> Server:
@@ -60,7 +66,7 @@ def _command(words: tuple[str, ...], given: frozenset[str]) -> Server:
     return Server(command=words)
 
 
-def _url(text: str, transport: Transport, options: Mapping[str, Any]) -> Server:
+def _url(text: str, transport: Transport | None, options: Mapping[str, Any]) -> Server:
     from dragoman.transports.http import address, target
 
     try:

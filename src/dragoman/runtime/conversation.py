@@ -2,7 +2,8 @@
 
 * A step is: a few frames of one read go through the machines, then what each has to say is written, once per side.
   Nothing awaits in a step, so nothing comes between cause and effect; frames leave in the order in which they arose.
-* The server is started when the back has the first frame for it, and never while the one before still runs (B45).
+* The server is started when the back has the first frame for it, and never while the one before still runs (B45). When
+  it is lost while the back wants one, as a question of the bridge ended it, it is started once more (B42).
 * Pressure flows one way: while the client does not take what it is sent, nothing more is read from the server. The
   client is always read, so its cancels and its end are always seen (FLIGHT-03).
 * The end: of the client's input, of the server, by a signal, or by a fault of ours; each with its exit code (EXIT).
@@ -184,7 +185,7 @@ class Conversation:
         return True
 
     def _stop_server(self) -> None:
-        """End the server without ending the conversation; `mediator.stopped` follows."""
+        """End the server without ending the conversation; `mediator.stopped` follows, and then what waits is sent."""
         if self._closing is None:
             self._closing = self._task(self._close(), "end of the server")
 
@@ -223,6 +224,8 @@ class Conversation:
         self._log.note(Level.ERR, "upstream", f"{'the connection to the server' if remote else SERVER} {how}")
         ready = self.mediator.is_open and not remote  # a server at a URL never ends this process (EXIT-05)
         self.back.lost(Fault(cause), self._loop.time())
+        if self.back.out and not self.mediator.is_lost:
+            self._stop_server()  # what is to be sent waits for the server after this one
         self._settle()
         if ready:
             self._loop.call_later(self._limits.linger, self._end, EXIT_LOST)

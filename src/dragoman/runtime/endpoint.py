@@ -26,6 +26,7 @@ from dragoman.transports.http.annotations import Annotations
 from dragoman.transports.http.server.exchange import Exchange
 from dragoman.transports.http.server.head import Head, Reply, refusal
 from dragoman.transports.http.server.mirror import mismatch
+from dragoman.transports.http.server.status import status_of
 from dragoman.transports.http.server.stream import Stream
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, is_id
@@ -37,16 +38,14 @@ Party = Session | Stateless | Kept
 
 
 class Endpoint:
-    """The service behind the ASGI application. Everything here is synchronous but for the end."""
+    """The service behind the ASGI application. Everything here is synchronous but for the begin and the end."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._bounds = shared.limits.reception
         self.sessions: OrderedDict[str, Session] = OrderedDict()  # the longest silent first
         self._annotations = Annotations()
-        self._stateless = Stateless(shared, self._rouse) if shared.trunk is not None else None
-        if self._stateless is not None:
-            self._stateless.front.listed = self._annotations.learn
+        self._stateless: Stateless | None = None
         self._kept: dict[tuple[str | None, bytes], Kept] = {}
         self._owners: dict[int, Party] = {}
         self._lanes = 0
@@ -54,6 +53,32 @@ class Endpoint:
         self._awake: dict[int, Party] = {}
         self._pulse: asyncio.TimerHandle | None = None
         self._is_over = False
+
+    # ------------------------------------------------------------------ the server's era
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it is known of which era the server is; until then nothing can be handled."""
+        return self._shared.is_certain or self._is_over
+
+    async def ready(self) -> None:
+        """Find out of which era the server is. If that fails, what is handled next is answered with the reason."""
+        shared = self._shared
+        if shared.era is not None:
+            is_used = any(not session.is_useless for session in self.sessions.values()) or bool(self._kept)
+            if is_used or (self._stateless is not None and len(self._stateless.mediator.inflight)):
+                return  # whatever made it doubtful, somebody lives on it
+            stateless, self._stateless = self._stateless, None
+            if stateless is not None:
+                self._awake.pop(id(stateless), None)
+        await shared.ready()
+
+    def _party(self) -> Stateless | None:
+        """All clients of the modern era, if the server can have any."""
+        if self._stateless is None and self._shared.era is Era.MODERN:
+            self._stateless = Stateless(self._shared, self._rouse)
+            self._stateless.front.listed = self._annotations.learn
+        return self._stateless
 
     # ------------------------------------------------------------------ what comes by HTTP
 
@@ -67,6 +92,8 @@ class Endpoint:
         if head.post_to is not None:
             return self._post_to(head, head.post_to, body, now)
         frame = wire.parse(body, self._shared.limits.depth)
+        if self._shared.fault is not None:
+            return _unready(frame, self._shared.fault)
         says_so = MARK in body and isinstance(frame, Frame) and is_modern(frame)
         if isinstance(frame, Frame) and frame.method == "initialize" and not says_so:
             return self._initialize(head, body, frame, now)
@@ -94,7 +121,7 @@ class Endpoint:
 
     def open_sse(self, head: Head) -> Session | Reply:
         """The connection of a client of HTTP+SSE, which is a session as long as it lasts."""
-        if self._is_over:
+        if self._is_over or self._shared.fault is not None:
             return Reply(503)
         return self._new_session(head, asyncio.get_running_loop().time(), is_sse=True)
 
@@ -132,9 +159,9 @@ class Endpoint:
             if why is not None:
                 id = bytes(frame.id)
                 return refusal(400, Fault(Cause.HEADER_MISMATCH, why), id if is_id(id) else None)
-        owner = self._stateless if self._stateless is not None else self._kept_for(head, frame, now)
-        exchange = self._exchange(owner, head, frame, now)
-        owner.receive(exchange, body, frame, head.principal, now)
+        party = self._party() or self._kept_for(head, frame, now)
+        exchange = self._exchange(party, head, frame, now)
+        party.receive(exchange, body, frame, head.principal, now)
         return self._outcome(exchange)
 
     def _kept_for(self, head: Head, frame: Parsed, now: float) -> Kept:
@@ -337,6 +364,14 @@ def _wants(frame: Parsed, takes_batches: bool) -> tuple[int, bool]:
         is_batch = takes_batches and bool(frame.entries)
         return (len(frame.entries) + 1 if is_batch else 1), is_batch  # who takes it, tells how many are to come
     return int(isinstance(frame, Frame) and frame.method is not UNSET and frame.id is not UNSET), False
+
+
+def _unready(frame: Parsed, why: Fault) -> Reply:
+    """What is answered while the server cannot be used."""
+    id = bytes(frame.id) if isinstance(frame, Frame) and frame.id is not UNSET else None
+    if isinstance(frame, Frame) and frame.method is not UNSET and id is not None and is_id(id):
+        return refusal(status_of(why, is_modern(frame)), why, id)
+    return refusal(503, why)
 
 
 def _unknown_session(frame: Parsed) -> Reply:

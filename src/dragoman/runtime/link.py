@@ -7,6 +7,7 @@ from dragoman.core.mediator import Mediator
 if TYPE_CHECKING:
     from dragoman.backs.legacy import Legacy
     from dragoman.backs.modern import Modern
+    from dragoman.backs.probe import Probe
 
 
 class Party(Protocol):
@@ -34,4 +35,4 @@ class Link(Protocol):
         ...
 
 
-AnyBack: TypeAlias = "Modern | Legacy"
+AnyBack: TypeAlias = "Modern | Legacy | Probe"

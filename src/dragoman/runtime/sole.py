@@ -20,7 +20,10 @@ from dragoman.transports.upstream import Upstream
 
 
 class Sole:
-    """The upstream server's `Receiver`. `ended` is called with the task that ends the server."""
+    """The upstream server's `Receiver`.
+
+    `ended` is called with the task that ends the server, `unusable` when it did not begin as a server should.
+    """
 
     def __init__(
         self,
@@ -32,6 +35,7 @@ class Sole:
         party: Party,
         back: Legacy,
         ended: Callable[["asyncio.Task[None]"], None],
+        unusable: Callable[[], None] = lambda: None,
     ) -> None:
         self._server = server
         self._limits = limits
@@ -41,6 +45,7 @@ class Sole:
         self._party = party
         self._back = back
         self._ended = ended
+        self._unusable = unusable
         self._channel: Channel | None = None
         self._ending: asyncio.Task[None] | None = None
         self._is_over = False
@@ -67,6 +72,7 @@ class Sole:
         out.clear()
 
     def stop(self) -> None:
+        self._unusable()
         self._end()
 
     def part(self) -> None:

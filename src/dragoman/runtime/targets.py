@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from dragoman.revisions import Era
+
 if TYPE_CHECKING:
     from dragoman.transports.http.target import Target
     from dragoman.transports.upstream import Upstream
@@ -16,24 +18,24 @@ LATER = ("unix", "a2a", "acp")
 
 
 class Transport(Enum):
-    """How a server at a URL is spoken to; the values are what stands before the URL."""
+    """How a server at a URL is spoken to, when the user says it; the values are what stands before the URL."""
 
     STATELESS = "http-stateless:"
     SESSION = "http-session:"
     SSE = "sse:"
 
     @property
-    def has_handshake(self) -> bool:
-        return self is not Transport.STATELESS
+    def era(self) -> Era:
+        return Era.MODERN if self is Transport.STATELESS else Era.LEGACY
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A command, or a URL with its transport."""
+    """A command, or a URL with its transport, which has to be found out when it is `None`."""
 
     command: tuple[str, ...] = ()
     url: str | None = None
-    transport: Transport = Transport.STATELESS
+    transport: Transport | None = None
 
 
 def is_url(text: str) -> bool:
@@ -69,9 +71,10 @@ def to_command(words: tuple[str, ...]) -> "Callable[[], Upstream]":
     return lambda: Command(words)
 
 
-def to_url(target: "Target", transport: Transport, response_limit: int) -> "Callable[[], Upstream]":
+def to_url(target: "Target", transport: Transport | None, response_limit: int) -> "Callable[[], Upstream]":
     """Each call gives a way to the server at the URL; `response_limit` is in bytes."""
-    from dragoman.transports.http.upstream import SessionUrl, SseUrl, Url
+    from dragoman.transports.http.upstream import AnyUrl, SessionUrl, SseUrl, Url
 
-    kind = {Transport.STATELESS: Url, Transport.SESSION: SessionUrl, Transport.SSE: SseUrl}[transport]
+    kinds = {None: AnyUrl, Transport.STATELESS: Url, Transport.SESSION: SessionUrl, Transport.SSE: SseUrl}
+    kind = kinds[transport]
     return lambda: kind(target, response_limit)

@@ -33,8 +33,9 @@ STEP = 8
 class Member:
     """One who shares the trunk; the `Link` of its party."""
 
-    def __init__(self, trunk: "Trunk", number: int, party: Party, back: Modern) -> None:
+    def __init__(self, trunk: "Trunk", number: int, party: Party, back: Modern, unusable: Callable[[], None]) -> None:
         self._trunk = trunk
+        self._unusable = unusable
         self._number = number
         self.party = party
         self.back = back
@@ -44,6 +45,7 @@ class Member:
 
     def stop(self) -> None:
         """The server is others' too, and goes on."""
+        self._unusable()
         self.party.mediator.stopped(asyncio.get_running_loop().time())
 
     def part(self) -> None:
@@ -83,8 +85,9 @@ class Trunk:
         self._numbers += 1
         return self._numbers
 
-    def join(self, number: int, party: Party, back: Modern) -> Member:
-        member = self._parties[b"%d" % number] = Member(self, number, party, back)
+    def join(self, number: int, party: Party, back: Modern, unusable: Callable[[], None] = lambda: None) -> Member:
+        """The way of a party to the server; `unusable` is called when the server did not begin as it should."""
+        member = self._parties[b"%d" % number] = Member(self, number, party, back, unusable)
         return member
 
     def part(self, number: int) -> None:

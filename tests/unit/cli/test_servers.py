@@ -21,14 +21,14 @@ def read(upstream: str, **options: Any) -> Server:
 @pytest.mark.parametrize(
     ("text", "transport"),
     [
-        (URL, Transport.STATELESS),
+        (URL, None),
         (f"http-stateless:{URL}", Transport.STATELESS),
         (f"http-session:{URL}", Transport.SESSION),
         (f"sse:{URL}", Transport.SSE),
     ],
 )
 def test_a_url_may_say_how_its_server_is_spoken_to(
-    text: str, transport: Transport, monkeypatch: pytest.MonkeyPatch
+    text: str, transport: Transport | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KEY", "k-1")
     server = read(text, header=("Authorization:b",), header_env=("X-Key=KEY",))

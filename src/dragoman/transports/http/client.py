@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 import aiohttp
 from msgspec import Raw
 
-from dragoman.faults import HEADER_MISMATCH, Cause
+from dragoman.faults import HEADER_MISMATCH, Cause, is_of_no_era
 from dragoman.limits import Limits
 from dragoman.transports.http.annotations import Annotations
 from dragoman.transports.http.answer import Said, Sort, said
@@ -32,6 +32,7 @@ from dragoman.wire import frame as wire
 from dragoman.wire.members import closed, encoded, is_null, object_in
 
 CANCELLED = "notifications/cancelled"
+DISCOVER = "server/discover"
 LIST, CALL = "tools/list", "tools/call"
 
 BOUNDS = Bounds()
@@ -261,7 +262,8 @@ class HttpChannel:
         if self._reading.is_stream(response):
             return await self._answer_in_stream(response, post, messages)
         answer = said(await self._reading.document(response), post.id)
-        if answer.sort is not Sort.ANSWER or (answer.error is None and not is_fine(response.status)):
+        is_of_another = post.method == DISCOVER and is_of_no_era(response.status)  # its error is no server's word (B47)
+        if answer.sort is not Sort.ANSWER or is_of_another or (answer.error is None and not is_fine(response.status)):
             raise Lost(unusable(response.status, f"the body is {answer.sort.value}"))
         return answer
 

@@ -14,7 +14,7 @@ from dragoman.transports.upstream import Receiver
 
 
 class Url:
-    """A server of a revision without a handshake.
+    """A server of a revision without a handshake (`http-stateless:URL`).
 
     `response_limit` is in bytes, of one JSON response or of one event (CLI-07).
     """
@@ -48,6 +48,25 @@ class Url:
 
         lines, lost = _lines(receiver), _lane_lost(receiver)
         return HttpChannel(self._target, loop, limits, lines, lost, receiver.drained, receiver.note, self._bounds)
+
+
+class AnyUrl(Url):
+    """A server whose revisions and transport nobody said (`http://…`, `https://…`)."""
+
+    def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
+        from dragoman.transports.http.unpinned import AnyChannel
+
+        return AnyChannel(
+            self._target,
+            loop,
+            limits,
+            _lines(receiver),
+            _lane_lost(receiver),
+            receiver.gone,
+            receiver.drained,
+            receiver.note,
+            self._bounds,
+        )
 
 
 class SessionUrl(Url):
@@ -88,6 +107,6 @@ def _lines(receiver: Receiver) -> Callable[[list[bytes], bytes | None], None]:
 
 def _lane_lost(receiver: Receiver) -> Callable[[bytes, Loss], None]:
     def lane_lost(id: bytes, loss: Loss) -> None:
-        receiver.lane_lost(id, Fault(loss.kind, loss.detail), loss.may_retry)
+        receiver.lane_lost(id, Fault(loss.kind, loss.detail, status=loss.status), loss.may_retry)
 
     return lane_lost

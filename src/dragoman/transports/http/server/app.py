@@ -45,7 +45,16 @@ class SseSession(Protocol):
 
 
 class Service(Protocol):
-    """What is behind the application. Everything is answered at once, or on what is given back."""
+    """What is behind the application. Once `is_ready`, everything is answered at once, or on what is given back."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a message can be handled without a wait."""
+        ...
+
+    async def ready(self) -> None:
+        """Wait until a message can be handled, be it with an error."""
+        ...
 
     def post(self, head: Head, body: bytes) -> Exchange | Reply: ...
 
@@ -191,6 +200,8 @@ class App:
             await _write(send, Reply(408, headers=((b"connection", b"close"),)), cors)
             return
         head = Head(headers, _accepts(accept, "text/event-stream"), principal, _session_in(scope))
+        if not self.service.is_ready:
+            await self.service.ready()
         outcome = self.service.post(head, body)
         if isinstance(outcome, Reply):
             await _write(send, outcome, cors)
@@ -231,6 +242,8 @@ class App:
         if head.session is None and head.version is None:
             await self._sse(scope, head, receive, send, cors)
             return
+        if not self.service.is_ready:
+            await self.service.ready()
         outcome = self.service.listen(head)
         if isinstance(outcome, Reply):
             await _write(send, outcome, cors)
@@ -239,6 +252,8 @@ class App:
 
     async def _sse(self, scope: Scope, head: Head, receive: Receive, send: Send, cors: Headers) -> None:
         """A client of 2024-11-05: the first event tells where to post (revisions 5.2)."""
+        if not self.service.is_ready:
+            await self.service.ready()
         session = self.service.open_sse(head)
         if isinstance(session, Reply):
             await _write(send, session, cors)

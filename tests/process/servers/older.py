@@ -1,0 +1,62 @@
+"""A tiny server of revision 2025-11-25 on stdio, and what such servers do with a request that they do not know.
+
+`--at-discover` says what that is: `error`, `exit`, `error-exit` or `ignore`. With `--lock FILE` the server owns that
+file, and ends at once when another process does. `--slow SECONDS` is what it needs to start. The standard library only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+REVISION = "2025-11-25"
+
+
+def say(**members: Any) -> None:
+    os.write(1, json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
+
+
+def main() -> None:
+    options = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=True))
+
+    def lived(what: str) -> None:
+        with open(options["--life"], "a") as file:
+            file.write(f"{what} {os.getpid()} {time.monotonic()}\n")
+
+    lived("started")
+    if "--lock" in options:
+        lock = os.open(options["--lock"], os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lived("locked-out")
+            sys.exit(9)
+    time.sleep(float(options.get("--slow", 0)))
+    record = os.open(options["--record"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    at_discover = options.get("--at-discover", "error")
+    for line in iter(sys.stdin.buffer.readline, b""):
+        os.write(record, line)
+        frame = json.loads(line)
+        method, id = frame.get("method"), frame.get("id")
+        if method == "initialize":
+            info = {"name": "older", "version": "1"}
+            say(id=id, result={"protocolVersion": REVISION, "capabilities": {"tools": {}}, "serverInfo": info})
+        elif method == "tools/call":
+            say(id=id, result={"content": [{"type": "text", "text": str(os.getpid())}]})
+        elif id is not None:
+            if at_discover.startswith("error"):
+                say(id=id, error={"code": -32601, "message": "Method not found"})
+            if at_discover.endswith("exit"):
+                lived("ended-by-discover")
+                sys.exit(1)
+    lived("end")
+
+
+main()
