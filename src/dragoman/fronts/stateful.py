@@ -251,10 +251,13 @@ class Stateful(Modern):
         """The call that a question belongs to: the one that the transport names, else the oldest that may be asked."""
         if asked.owner is not None:
             return asked.owner
-        parked = [parked.owner for parked in self._parked.values()]
-        candidates = [call for call in self._flight.values() if call.method in MAY_ASK and call not in self._held]
-        fitting = [call for call in (*parked, *candidates) if may_be_asked(call.caller, question)]
-        return min(fitting or (*parked, *candidates), key=lambda call: call.key, default=None)
+        running = [call for call in self._flight.values() if call.method in MAY_ASK and call not in self._held]
+        away = [parked.owner for parked in self._parked.values() if parked.is_away]
+        for calls in (running, away):
+            fitting = [call for call in calls if may_be_asked(call.caller, question)]
+            if fitting:
+                return min(fitting, key=lambda call: call.key)
+        return min((*running, *away), key=lambda call: call.key, default=None)
 
     def _park(self, owner: Call, asked: Call, question: Question, now: float) -> None:
         parked = self._of(owner)

@@ -11,14 +11,16 @@ import asyncio
 from collections.abc import Callable
 
 from dragoman.channel import Channel
+from dragoman.exchange.meta import PROTOCOL_VERSION
 from dragoman.faults import Cause
 from dragoman.limits import Limits
 from dragoman.transports.http.bounds import Bounds
 from dragoman.transports.http.client import HttpChannel
 from dragoman.transports.http.loss import Loss
-from dragoman.transports.http.outgoing import INITIALIZE, outgoing
+from dragoman.transports.http.outgoing import INITIALIZE, Outgoing, outgoing
 from dragoman.transports.http.place import place
 from dragoman.transports.http.target import Target, trust
+from dragoman.wire.members import object_in
 
 BOUNDS = Bounds()
 MARK = b'"initialize"'
@@ -75,7 +77,7 @@ class AnyChannel:
             return
         for at, frame in enumerate(frames):
             out = outgoing(frame) if MARK in frame else None
-            if out is not None and out.method == INITIALIZE and out.id is not None:
+            if out is not None and out.method == INITIALIZE and out.id is not None and not _is_modern(out):
                 self._initialize = out.id, frame
                 self._end_modern()
                 self._legacy = self._session()
@@ -161,3 +163,8 @@ class AnyChannel:
     def _relieved(self) -> None:
         if not self.backlog:
             self._drained()
+
+
+def _is_modern(out: Outgoing) -> bool:
+    """Whether a message says that it is of a revision without a handshake: then its method is what it may."""
+    return PROTOCOL_VERSION in (object_in(out.params.get("_meta")) or {})
