@@ -263,11 +263,13 @@ def test_a_listener_gives_each_client_a_legacy_server_and_asks_its_era_once(scri
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
         }
-        modern = Client(url, MCP_Protocol_Version="2026-07-28", Mcp_Method="tools/list")
-        error = modern.post(id=1, method="tools/list", params={"_meta": meta})["error"]
-        assert (modern.status, error["data"]["detail"]) == (400, "the server behind has a handshake")
+        modern = Client(url, MCP_Protocol_Version="2026-07-28", Mcp_Method="tools/call", Mcp_Name="t")
+        assert (
+            modern.post(id=1, method="tools/call", params={"_meta": meta, "name": "t"})["result"]["resultType"]
+            == "complete"
+        )
     assert len(server.received("server/discover")) == 1
-    assert len(server.pids()) == 3 + (1 if at_discover == "error" else 2)
+    assert len(server.pids()) == 4 + (1 if at_discover == "error" else 2)
 
 
 def test_a_listener_shares_a_modern_server_that_was_found_out(scripted: Make) -> None:

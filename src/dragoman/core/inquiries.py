@@ -94,7 +94,8 @@ class Inquiries:
             mediator.back.satisfied(inquiry, Answered(round_.ready[method]))
             return
         question = round_.questions[0]
-        if question.url is not None and text_of(question.params.get("elicitationId")) is None:
+        needs_id = question.url is not None and not self._declared.is_modern
+        if needs_id and text_of(question.params.get("elicitationId")) is None:
             self._refuse(inquiry, method, Fault(Cause.INVALID_INPUT_REQUEST, "it names no elicitationId"))
             return
         attribution = attributed(inquiry, method, mediator.inflight)

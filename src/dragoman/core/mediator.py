@@ -225,7 +225,8 @@ class Mediator:
             mapped = self._down.error(call.method, given, params=call.params)
             if mapped is given and why.code == URL_ELICITATION_REQUIRED and not call.caller.has("elicitation", "url"):
                 mapped = unfollowed(given)
-            mapped = restored(self.profile, call.method, mapped, call.params)
+            if not call.caller.is_modern:
+                mapped = restored(self.profile, call.method, mapped, call.params)
             if mapped is not given:
                 why = replace(why, error=closed(mapped))
         self.front.failed(call, why, now)
