@@ -75,6 +75,8 @@ class Seal:
             raise Unsealed("the requestState is of an unknown form")
         try:
             data = base64.b64decode(rest, altchars=b"-_", validate=True)
+            if base64.urlsafe_b64encode(data).decode("ascii") != rest:
+                raise ValueError  # other bits where none count: another spelling of the same
             inner = _inner(AESGCM(self._key).decrypt(data[:NONCE], data[NONCE:], _bound(call)))
         except (binascii.Error, ValueError, InvalidTag):
             raise Unsealed("the requestState was changed, or belongs to another request or bridge") from None
