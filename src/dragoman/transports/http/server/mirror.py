@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from dragoman.exchange.meta import PROTOCOL_VERSION
+from dragoman.revisions import Era, named
 from dragoman.transports.http.annotations import PREFIX, Annotations
 from dragoman.transports.http.binding import NAMED_BY, Unmirrorable, text_in, unsealed
 from dragoman.wire.frame import Frame
@@ -25,6 +26,9 @@ def mismatch(headers: Mapping[str, str], frame: Frame, annotations: Annotations)
     version = text_of((object_in(params.get("_meta")) or {}).get(PROTOCOL_VERSION))
     if version is not None and headers.get(VERSION, "").strip() != version:
         return _said("MCP-Protocol-Version", headers.get(VERSION))
+    revision = named(version) if version is not None else None
+    if version is not None and (revision is None or revision.era is Era.LEGACY):
+        return None  # which headers it would have, nobody knows: the front refuses the revision
     if headers.get(METHOD, "").strip() != frame.method:
         return _said("Mcp-Method", headers.get(METHOD))
     assert frame.method is not UNSET
