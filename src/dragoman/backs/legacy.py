@@ -19,8 +19,9 @@ from msgspec import UNSET, Raw
 from dragoman.backs.handshake import initialize_params, other_revision, read_result, refusal
 from dragoman.backs.inquiries import Inquiries
 from dragoman.backs.reading import Noise, error_of, refused, unreadable
-from dragoman.backs.wishes import CHANGES, Wishes
+from dragoman.backs.wishes import Wishes
 from dragoman.exchange.caller import LEVELS, Caller
+from dragoman.exchange.changes import CHANGES
 from dragoman.exchange.events import Answer, Call, Filter, Inquiry, Reason, ServerError
 from dragoman.exchange.notes import Level, Notes
 from dragoman.exchange.ports import FromServer
@@ -177,9 +178,7 @@ class Legacy:
         if not initializing:
             self.middle.gone(why, now)
             return
-        if self._noise.count and why.detail is None:
-            why = Fault(why.cause, self._noise.detail())
-        self.middle.not_ready(why, now)
+        self.middle.not_ready(self._noise.explains(why), now)
 
     # ------------------------------------------------------------------ time
 
@@ -188,9 +187,7 @@ class Legacy:
 
     def tick(self, now: float) -> None:
         if self._initialize is not None and self._initialize_due <= now:
-            detail = f"no response in {self.limits.timeouts.discover:g} s"
-            if self._noise.count:
-                detail += "; " + self._noise.detail()
+            detail = self._noise.silence(self.limits.timeouts.discover)
             self._initialize = None
             self.middle.not_ready(Fault(Cause.INITIALIZE_FAILED, detail), now)
         self.wishes.tick(now)

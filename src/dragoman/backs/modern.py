@@ -25,6 +25,7 @@ from dragoman.exchange.ports import FromServer
 from dragoman.faults import INVALID_PARAMS, UNSUPPORTED_VERSION, Cause, Fault
 from dragoman.limits import Limits
 from dragoman.revisions import LATEST, Revision
+from dragoman.revisions.methods import MAY_ASK
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Opened
 from dragoman.wire.lines import Overlong
@@ -40,7 +41,6 @@ from dragoman.wire.members import (
     text_of,
 )
 
-MAY_ASK = frozenset({"tools/call", "prompts/get", "resources/read"})
 COMPLETE = b'"complete"'
 
 
@@ -198,9 +198,7 @@ class Modern:
         if not discovering:
             self.middle.gone(why, now)
             return
-        if self._noise.count and why.detail is None:
-            why = Fault(why.cause, self._noise.detail())
-        self.middle.not_ready(why, now)
+        self.middle.not_ready(self._noise.explains(why), now)
 
     # ------------------------------------------------------------------ time
 
@@ -216,9 +214,7 @@ class Modern:
 
     def tick(self, now: float) -> None:
         if self._discover is not None and self._discover_due <= now:
-            detail = f"no response in {self.limits.timeouts.discover:g} s"
-            if self._noise.count:
-                detail += "; " + self._noise.detail()
+            detail = self._noise.silence(self.limits.timeouts.discover)
             self._discover = None
             self.middle.not_ready(Fault(Cause.DISCOVER_FAILED, detail), now)
         due = [round_ for at, round_ in self._later if at <= now]

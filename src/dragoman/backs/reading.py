@@ -36,7 +36,16 @@ class Noise:
         shown = broken.excerpt[: limits.excerpt].decode("utf-8", "replace")
         self.add(f"a line that is {broken.flaw.value}: {shown!r}")
 
-    def detail(self) -> str:
+    def explains(self, why: Fault) -> Fault:
+        """The loss of a server that never spoke properly, with that as its reason when it has none."""
+        return Fault(why.cause, self._detail()) if self.count and why.detail is None else why
+
+    def silence(self, seconds: float) -> str:
+        """The detail of an answer that did not come in time."""
+        detail = f"no response in {seconds:g} s"
+        return f"{detail}; {self._detail()}" if self.count else detail
+
+    def _detail(self) -> str:
         return f"lines of the server that are no newline-delimited JSON-RPC: {self.count}; see the log"
 
 

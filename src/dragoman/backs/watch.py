@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
+from dragoman.exchange.changes import ACKNOWLEDGED, CHANGES
 from dragoman.exchange.events import Changed, Filter, Reason, ServerError
 from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level, Notes
@@ -27,14 +28,7 @@ if TYPE_CHECKING:
 FIRST = 0
 """The wish that has no request behind it: to hear of changes at all, even if of none so far (LIFE-21)."""
 
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 CANCELLED = "notifications/cancelled"
-CHANGES = {
-    "notifications/tools/list_changed": Changed.TOOLS,
-    "notifications/prompts/list_changed": Changed.PROMPTS,
-    "notifications/resources/list_changed": Changed.RESOURCES,
-    "notifications/resources/updated": Changed.RESOURCE,
-}
 EVENTS = frozenset({ACKNOWLEDGED, CANCELLED, *CHANGES})
 
 

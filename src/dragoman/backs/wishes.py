@@ -9,6 +9,7 @@ the last of them is answered. If every one of them fails, it fails with the firs
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from dragoman.exchange.changes import CHANGES
 from dragoman.exchange.events import Changed, Filter, Reason, ServerError
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
 FIRST = 0
 """The wish that has no request of the client behind it, and gets no answer."""
 
-CHANGES = {
-    "notifications/tools/list_changed": Changed.TOOLS,
-    "notifications/prompts/list_changed": Changed.PROMPTS,
-    "notifications/resources/list_changed": Changed.RESOURCES,
-    "notifications/resources/updated": Changed.RESOURCE,
-}
 SUBSCRIBE = "resources/subscribe"
 UNSUBSCRIBE = "resources/unsubscribe"
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from dragoman.core.questions import ROOTS
 from dragoman.exchange.events import Call, Inquiry
-
-MAY_ASK = frozenset({"prompts/get", "resources/read", "tools/call"})
+from dragoman.revisions.methods import MAY_ASK
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from msgspec import UNSET, Raw
 
 from dragoman.channel import LINK
 from dragoman.exchange.caller import LEVELS, Caller
+from dragoman.exchange.changes import NOTICES
 from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
 from dragoman.exchange.meta import PROTOCOL_VERSION
 from dragoman.exchange.notes import Level, Notes
@@ -35,13 +36,6 @@ from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, id_key, is_id
 from dragoman.wire.lines import Overlong
 from dragoman.wire.members import EMPTY, Members, encoded, first_byte, is_object, object_in, text_of
-
-CHANGED_NOTICE = {
-    Changed.TOOLS: "notifications/tools/list_changed",
-    Changed.PROMPTS: "notifications/prompts/list_changed",
-    Changed.RESOURCES: "notifications/resources/list_changed",
-    Changed.RESOURCE: "notifications/resources/updated",
-}
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -454,7 +448,7 @@ class Legacy:
         pass  # a later resources/subscribe may open a stream again (LOSS-04)
 
     def changed(self, what: Changed, params: Members | None) -> None:
-        self.out.tell(LINK, wire.notice(CHANGED_NOTICE[what], encoded(params) if params else None))
+        self.out.tell(LINK, wire.notice(NOTICES[what], encoded(params) if params else None))
 
     def logged(self, level: str, params: Members) -> None:
         if self.level is not None and LEVELS.index(level) < LEVELS.index(self.level):
@@ -509,7 +503,7 @@ class Legacy:
             if wanted:
                 self.changed(what, None)
         for uri in uris:
-            self.out.tell(LINK, wire.notice(CHANGED_NOTICE[Changed.RESOURCE], encoded({"uri": uri})))
+            self.out.tell(LINK, wire.notice(NOTICES[Changed.RESOURCE], encoded({"uri": uri})))
 
     def _take_opening(self) -> Opening | None:
         for key, waiting in self._flight.items():

@@ -12,6 +12,7 @@
 from msgspec import Raw
 
 from dragoman.exchange.caller import LEVELS
+from dragoman.exchange.changes import ACKNOWLEDGED, NOTICES
 from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
 from dragoman.exchange.meta import PREFIX, SERVER_INFO
 from dragoman.exchange.notes import Notes
@@ -23,14 +24,13 @@ from dragoman.fronts.modern import DISCOVER, LISTEN, Modern, Request
 from dragoman.fronts.needs import ROOTS, may_be_asked, named_in, needed
 from dragoman.fronts.parking import Open, Parked
 from dragoman.fronts.sealing import Seal, Unsealed
-from dragoman.fronts.streams import ACKNOWLEDGED, NOTICES, Streams, wanted
+from dragoman.fronts.streams import Streams, wanted
 from dragoman.limits import Limits
 from dragoman.revisions import STATELESS, Era
-from dragoman.revisions.methods import FORWARDED
+from dragoman.revisions.methods import FORWARDED, MAY_ASK
 from dragoman.wire import frame as wire
 from dragoman.wire.members import Members, closed, encoded, object_in, raw, text_of
 
-MAY_ASK = frozenset({"prompts/get", "resources/read", "tools/call"})
 NEVER = float("inf")
 
 

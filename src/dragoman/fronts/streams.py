@@ -10,14 +10,6 @@ from msgspec import Raw
 from dragoman.exchange.events import Call, Changed, Filter
 from dragoman.wire.members import Members, is_true, items_of, object_in, raw, text_of
 
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
-NOTICES = {
-    Changed.TOOLS: "notifications/tools/list_changed",
-    Changed.PROMPTS: "notifications/prompts/list_changed",
-    Changed.RESOURCES: "notifications/resources/list_changed",
-    Changed.RESOURCE: "notifications/resources/updated",
-}
-
 
 def wanted(params: Members, offered: Members) -> Filter:
     """What a listen request asks for, as far as the server declared that it tells it."""

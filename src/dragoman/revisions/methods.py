@@ -23,6 +23,9 @@ FORWARDED: frozenset[str] = frozenset(
     }
 )
 
+MAY_ASK = frozenset({"prompts/get", "resources/read", "tools/call"})
+"""The requests in whose course a server may ask for input."""
+
 
 @cache
 def methods(revision: Revision) -> dict[str, Method]:

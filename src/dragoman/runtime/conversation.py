@@ -26,9 +26,9 @@ from dragoman.faults import Cause, Fault
 from dragoman.fronts.opening import Opening
 from dragoman.limits import Limits
 from dragoman.revisions.plan import Loss
-from dragoman.runtime.link import AnyBack
+from dragoman.runtime.link import STEP, AnyBack
 from dragoman.runtime.log import Log
-from dragoman.runtime.signals import Signals
+from dragoman.runtime.signals import EXIT_FINE, EXIT_LOST, Signals
 from dragoman.runtime.tap import Tap
 from dragoman.transports.child import PipeLines
 from dragoman.transports.pipes import Overflow, Reader, binary, never_blocks, writer
@@ -36,10 +36,7 @@ from dragoman.transports.spawn import widen
 from dragoman.transports.upstream import Upstream
 from dragoman.wire.lines import Lines
 
-EXIT_FINE, EXIT_LOST = 0, 1
 SERVER = "the server's process"
-STEP = 8
-"""Frames of one read that go through the machines before what they have to say is written."""
 
 
 class Conversation:

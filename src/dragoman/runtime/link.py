@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from dragoman.backs.modern import Modern
     from dragoman.backs.probe import Probe
 
+STEP = 8
+"""Frames of one read that go through the machines before what they have to say is written."""
+
 
 class Party(Protocol):
     """Who speaks to a server: its machines, and the step that carries out what they decided."""

@@ -13,14 +13,12 @@ from dataclasses import replace
 from dragoman.exchange.notes import Level
 from dragoman.runtime.endpoint import Endpoint
 from dragoman.runtime.shared import Shared
-from dragoman.runtime.signals import Signals
+from dragoman.runtime.signals import EXIT_FINE, EXIT_LOST, Signals
 from dragoman.transports.http.server.admission import Admission
 from dragoman.transports.http.server.app import App
 from dragoman.transports.http.server.authentication import Gate
 from dragoman.transports.http.server.listening import Listening, Place
 from dragoman.transports.pipes import Overflow
-
-EXIT_FINE, EXIT_LOST = 0, 1
 
 
 class Server:

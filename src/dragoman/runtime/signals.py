@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
+EXIT_FINE, EXIT_LOST = 0, 1
+
 
 class Signals:
     """While it is entered, the signals that ask a process to end are an end of the conversation."""

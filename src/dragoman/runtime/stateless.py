@@ -1,63 +1,20 @@
-"""All clients of the modern era at one listener: nothing is kept of them between two requests."""
+"""All clients of the modern era before a server of that era: nothing is kept of them between two requests."""
 
 from collections.abc import Callable
+from typing import Any
 
-from dragoman.core.mediator import Mediator
-from dragoman.fronts.modern import Modern as Front
+from dragoman.fronts.modern import Modern
 from dragoman.revisions import LATEST
-from dragoman.runtime.lanes import Lanes
+from dragoman.runtime.alone import Alone
 from dragoman.runtime.shared import Shared
-from dragoman.transports.http.server.exchange import Exchange
-from dragoman.transports.http.server.stream import Stream
-from dragoman.wire.frame import Parsed
 
 
-class Stateless(Lanes):
-    """A party of the trunk, and the outlet of its own front."""
+class Stateless(Alone[Modern]):
+    """A party of the trunk."""
 
-    def __init__(self, shared: Shared, rouse: Callable[["Stateless"], None]) -> None:
-        super().__init__(True, shared.tap)
-        self._shared = shared
-        self._rouse = rouse
+    def __init__(self, shared: Shared, rouse: Callable[[Any], None]) -> None:
         limits, log = shared.limits, shared.log
-        self.mediator = Mediator(shared.profile, limits, log)
-        self.mediator.front = self.front = Front(self.mediator, limits, log, self, limits.reception.exchanges)
-        self.back, self._link = shared.connect(self, self.mediator)
+        super().__init__(
+            shared, rouse, lambda middle, out: Modern(middle, limits, log, out, limits.reception.exchanges)
+        )
         self.mediator.join(LATEST, LATEST)
-
-    def receive(self, exchange: Exchange, data: bytes, frame: Parsed, principal: str | None, now: float) -> None:
-        """Take one message that came by POST."""
-        if self._tap is not None:
-            self._tap.record("client", "<", data, [], f"{exchange.lane}")
-        self.exchanges[exchange.lane] = exchange
-        self.front.receive_on(exchange.lane, data, frame, now, principal)
-        if not exchange.wants:
-            self.exchanges.pop(exchange.lane, None)
-        self.settle()
-
-    def open_stream(self, lane: int) -> Stream:
-        """The stream that an answer becomes: without ids, as nothing can be resumed."""
-        return Stream(None, 0, self._shared.limits.reception.waiting)
-
-    def lane_closed(self, lane: int, now: float) -> None:
-        """The client has gone away: that is its cancellation (THTTP-04)."""
-        self.exchanges.pop(lane, None)
-        self.front.lane_closed(lane, now)
-        self.settle()
-
-    def tell_anywhere(self, frame: bytes) -> None:
-        """There is no other place than the exchange itself."""
-
-    def settle(self) -> None:
-        if self.back.out:
-            self._link.send()
-        self._rouse(self)
-
-    @property
-    def wake(self) -> float:
-        """The first moment at which `tick` may have something to do."""
-        return self.mediator.wake()
-
-    def tick(self, now: float) -> None:
-        self.mediator.tick(now)
-        self.settle()

@@ -18,7 +18,7 @@ from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
-from dragoman.runtime.link import Party
+from dragoman.runtime.link import STEP, Party
 from dragoman.runtime.log import Log
 from dragoman.runtime.tap import Tap
 from dragoman.transports.child import PipeLines
@@ -26,8 +26,6 @@ from dragoman.transports.upstream import Upstream
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import UNSET, Batch, Broken, Opened
 from dragoman.wire.members import object_in
-
-STEP = 8
 
 
 class Member:
