@@ -10,7 +10,6 @@
 """
 
 import asyncio
-import gc
 import os
 import threading
 from collections.abc import Coroutine
@@ -26,6 +25,7 @@ from dragoman.faults import Cause, Fault
 from dragoman.fronts.opening import Opening
 from dragoman.limits import Limits
 from dragoman.revisions.plan import Loss
+from dragoman.runtime.collector import spare
 from dragoman.runtime.link import STEP, AnyBack
 from dragoman.runtime.log import Log
 from dragoman.runtime.signals import EXIT_FINE, EXIT_LOST, Signals
@@ -82,7 +82,7 @@ class Conversation:
         self._input = Reader(0, loop, self._from_client, self._client_ended)
         if self._tap is not None:
             self.mediator.on_losses = self._keep_losses
-        gc.freeze()  # what is loaded stays; a collection need not look at it again
+        spare()
         with Signals(self._loop, lambda: self._end(EXIT_FINE)):
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from dragoman.exchange.notes import Level
+from dragoman.runtime.collector import spare
 from dragoman.runtime.endpoint import Endpoint
 from dragoman.runtime.shared import Shared
 from dragoman.runtime.signals import EXIT_FINE, EXIT_LOST, Signals
@@ -48,6 +49,7 @@ class Server:
         except OSError as error:
             log.note(Level.ERR, "endpoint", f"cannot listen on {self._where.url}: {error.strerror or error}")
             return EXIT_LOST
+        spare()
         with Signals(loop, self._over.set):
             log.note(Level.INFO, "endpoint", f"listens on {replace(self._where, port=listening.port).url}")
             await self._over.wait()

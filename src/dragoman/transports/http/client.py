@@ -9,8 +9,8 @@
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 
 import aiohttp
 from msgspec import Raw
@@ -153,28 +153,33 @@ class HttpChannel:
 
     async def _ask(self, post: Post, id: bytes) -> None:
         edition = self._annotations.edition
+        mismatch: Said | None = None
 
-        def hand_over(lines: list[bytes]) -> None:
+        def answered(answer: Said) -> None:
+            nonlocal mismatch
+            if post.method == CALL and answer.code == HEADER_MISMATCH:
+                mismatch = answer
+            else:
+                self._answer(post, id, answer)
+
+        def passed(lines: list[bytes]) -> None:
             self._hand_over(lines, id)
 
-        async with self._answered(post, hand_over) as answer:
-            is_mismatch = post.method == CALL and answer.code == HEADER_MISMATCH
-            if not is_mismatch:
-                self._answer(post, id, answer)
-        if not is_mismatch:
+        await self._post(post, passed, answered)
+        if mismatch is None:
             return
         if await self._learned(post, edition):
-            async with self._answered(post, hand_over) as answer:
-                self._answer(post, id, answer)
+            await self._post(post, passed, lambda answer: self._answer(post, id, answer))
         else:
-            self._answer(post, id, answer)
+            self._answer(post, id, mismatch)
 
     async def _tell(self, post: Post) -> None:
         """A notification: whatever the body of the response is, it is of no use (B111)."""
         try:
-            async with self._posted(post) as response:
-                if response.status >= 400:
-                    self._note(f"{post.method} was refused: HTTP status {response.status}")
+            response = await self._posted(post)
+            response.close()
+            if response.status >= 400:
+                self._note(f"{post.method} was refused: HTTP status {response.status}")
         except Lost as lost:
             self._note(f"{post.method} was lost: {lost}")
         except Unmirrorable:
@@ -212,8 +217,9 @@ class HttpChannel:
             cursor: Raw | None = None
             try:
                 for page in range(self._bounds.pages):
-                    async with self._answered(self._list_like(post, cursor), _drop) as answer:
-                        result = answer.result
+                    answers: list[Said] = []
+                    await self._post(self._list_like(post, cursor), _drop, answers.append)
+                    result = answers[0].result
                     if result is None:
                         return False
                     if page == 0:
@@ -239,22 +245,28 @@ class HttpChannel:
 
     # ------------------------------------------------------------------ HTTP
 
-    @asynccontextmanager
-    async def _answered(self, post: Post, messages: Messages) -> AsyncGenerator[Said, None]:
-        """The answer to `post`. The rest of the response is read when the block ends, so that nobody waits for it."""
-        async with self._posted(post) as response:
-            yield await self._read(response, post, messages)
-            await self._reading.rest(response)
+    async def _post(self, post: Post, passed: Messages, answered: Callable[[Said], None]) -> None:
+        """`answered` gets the answer to `post` as soon as it is there: nobody waits for the rest of the response.
 
-    @asynccontextmanager
-    async def _posted(self, post: Post) -> AsyncGenerator[aiohttp.ClientResponse, None]:
+        Raises:
+            Lost, Unmirrorable: there is no answer.
+        """
+        response = await self._posted(post)
+        try:
+            answered(await self._read(response, post, passed))
+            if not response.content.at_eof():
+                await self._reading.rest(response)
+        finally:
+            response.close()
+
+    async def _posted(self, post: Post) -> aiohttp.ClientResponse:
         headers = headers_of(post)
         if post.method == CALL:
             headers |= self._annotations.headers(post.params.get("name"), post.params.get("arguments"))
-        async with self._endpoint.sent("POST", headers, post.body) as response:
-            if post.id is not None:
-                self._backlog.take(post.id)
-            yield response
+        response = await self._endpoint.fetch("POST", headers, post.body)
+        if post.id is not None:
+            self._backlog.take(post.id)
+        return response
 
     # ------------------------------------------------------------------ responses
 

@@ -50,7 +50,18 @@ class Endpoint:
     async def sent(
         self, method: str, headers: dict[str, str], body: bytes | None = None, reserved: Reserved | None = None
     ) -> AsyncGenerator[aiohttp.ClientResponse, None]:
-        """The response, after all redirects; its connection is closed with the block unless it was read to its end.
+        """The response of `fetch`, closed with the block."""
+        response = await self.fetch(method, headers, body, reserved)
+        try:
+            yield response
+        finally:
+            response.close()
+
+    async def fetch(
+        self, method: str, headers: dict[str, str], body: bytes | None = None, reserved: Reserved | None = None
+    ) -> aiohttp.ClientResponse:
+        """The response, after all redirects. It is the caller's to close; its connection ends with that unless the
+        response was read to its end.
 
         Raises:
             Lost: there is no response, or a redirect that is not followed.
@@ -61,16 +72,16 @@ class Endpoint:
             if reserved is not None and place.address.origin == reserved.origin:
                 given = {**headers, **reserved.headers}
             response = await self._connections.fetch(method, place, body, given)
+            if response.status not in REDIRECTS:
+                if place.is_home:
+                    self._place = place
+                return response
             try:
-                if response.status not in REDIRECTS:
-                    if place.is_home:
-                        self._place = place
-                    yield response
-                    return
                 place = self._next(method, place, response, hops_left)
                 await self._reading.rest(response)
             finally:
                 response.close()
+        raise AssertionError("the last redirect is refused")
 
     def _next(self, method: str, place: Place, response: aiohttp.ClientResponse, hops_left: int) -> Place:
         status = response.status

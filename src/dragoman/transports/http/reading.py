@@ -55,9 +55,9 @@ class Reading:
             while chunk := await self.chunk(response):
                 chunks.append(chunk)
                 size += len(chunk)
-                if size > self._limit:
+                if size > self._limit or response.content.at_eof():
                     break
-            else:
+            if size <= self._limit:
                 return chunks[0] if len(chunks) == 1 else b"".join(chunks)
         raise Lost(unusable(response.status, self._too_long("response")))
 
@@ -82,7 +82,8 @@ class Reading:
             chunk = await response.content.readany()
         except (aiohttp.ClientError, OSError) as error:
             raise Lost(cut(response.status, trouble(error))) from error
-        await self._flowing.wait()
+        if not self._flowing.is_set():
+            await self._flowing.wait()
         return chunk
 
     async def rest(self, response: aiohttp.ClientResponse) -> None:
