@@ -5,20 +5,26 @@ Everything that leaves is checked against the official schema of its receiver, w
 
 import json
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, cast
 
 from dragoman.backs.legacy import Legacy as Handshake
 from dragoman.backs.modern import Modern
 from dragoman.backs.probe import Probe
 from dragoman.core.mediator import Mediator
+from dragoman.exchange.events import Reason
 from dragoman.exchange.notes import Level
 from dragoman.exchange.outlet import Pipe
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy
 from dragoman.fronts.lifecycle import State
+from dragoman.fronts.modern import Modern as ModernFront
+from dragoman.fronts.sealing import Seal
+from dragoman.fronts.stateful import Stateful
 from dragoman.limits import Limits
 from dragoman.profile import Profile, named
+from dragoman.revisions import LATEST
 from dragoman.wire.lines import Overlong
 from support import official
 
@@ -44,7 +50,8 @@ class Dialogue:
     """`client` and `server` say something; `to_client` and `to_server` hold what left, as objects.
 
     The server is stateless, or has a handshake and speaks `server_revision`. With `probes` the bridge has to find out
-    which of the two it is.
+    which of the two it is. With `declares` the client is the one without a handshake; it declares that with every
+    request.
     """
 
     def __init__(
@@ -54,6 +61,7 @@ class Dialogue:
         name: str = "fallback",
         server_revision: str | None = None,
         probes: bool = False,
+        declares: dict[str, Any] | None = None,
     ) -> None:
         found = named(profile) if isinstance(profile, str) else profile
         assert found is not None
@@ -63,10 +71,10 @@ class Dialogue:
         self.now = 1000.0
         self.out = Pipe()
         self.mediator = Mediator(found, self.limits, self.notes)
-        self.mediator.front = self.front = Legacy(
-            self.mediator, found, self.limits, self.notes, Identity(name), self.out
-        )
         self.server_revision = server_revision
+        self.declares = declares
+        self._front = self._make_front(Identity(name))
+        self.mediator.front = self._front
         kind = Probe if probes else Modern if server_revision is None else Handshake
         self.mediator.back = self._back = kind(self.mediator, self.limits, self.notes)
         self.to_client: list[Any] = []
@@ -80,10 +88,32 @@ class Dialogue:
         self.keeps_structure = found.keep_structure
         self._client_asked: dict[str, str] = {}
         self._server_asked: dict[str, str] = {}
-        self._revision = "2025-11-25"
+        self._revision = "2025-11-25" if declares is None else MODERN
         self._agreed = (
             MODERN if server_revision is None or probes else "2025-11-25"
         )  # what frames for the server are held to
+
+    def _make_front(self, identity: Identity) -> Legacy | ModernFront:
+        most = self.limits.in_flight
+        if self.declares is None:
+            return Legacy(self.mediator, self.profile, self.limits, self.notes, identity, self.out)
+        if self.server_revision is None:
+            self.mediator.join(LATEST, LATEST)
+            return ModernFront(self.mediator, self.limits, self.notes, self.out, most)
+        handles = count(1)
+        seal = Seal(bytes(32), self.limits.state_life, lambda n: next(handles).to_bytes(n, "big"), lambda: self.now)
+        kept = Stateful(self.mediator, self.limits, self.notes, self.out, most, seal, identity)
+        self.mediator.timed = kept
+        return kept
+
+    @property
+    def front(self) -> Legacy:
+        assert isinstance(self._front, Legacy)
+        return self._front
+
+    @property
+    def open_questions(self) -> int:
+        return len(self._front.asking) if isinstance(self._front, Legacy) else 0
 
     @property
     def back(self) -> Modern:
@@ -102,7 +132,7 @@ class Dialogue:
         self._at(at)
         for frame in frames:
             self._remember(frame)
-        self.front.receive([self._line(frame) for frame in frames], self.now)
+        self._front.receive([self._line(self._declaring(frame)) for frame in frames], self.now)
         return self._settle()
 
     def server(self, *frames: Any, at: float | None = None, of: Any = None) -> "Dialogue":
@@ -137,7 +167,10 @@ class Dialogue:
         return self._settle()
 
     def client_leaves(self) -> "Dialogue":
-        self.front.end(self.now)
+        if isinstance(self._front, Legacy):
+            self._front.end(self.now)
+        else:
+            self._front.leave(Reason.CLIENT_LEFT, self.now)
         return self._settle()
 
     # ------------------------------------------------------------------ beginning
@@ -152,6 +185,13 @@ class Dialogue:
         acknowledge: bool = False,
     ) -> "Dialogue":
         """The whole handshake; what it wrote is forgotten."""
+        if self.declares is not None:
+            if self.server_revision is not None:
+                self.client({"id": 0, "method": "server/discover", "params": {}})
+                self.server(self.initialized(server))
+                assert "result" in self.answer_to(0), self.to_client
+            self.forget()
+            return self
         self.client(self.initialize(revision, client))
         self.server(self.discovered(server) if self.server_revision is None else self.initialized(server))
         assert self.front.state is State.READY, self.to_client
@@ -237,7 +277,7 @@ class Dialogue:
         if isinstance(frame, dict) and "method" in frame and "id" in frame:
             request = cast("dict[str, Any]", frame)
             key = json.dumps(request["id"])
-            if not self.front.has_in_flight(key.encode()):
+            if not isinstance(self._front, Legacy) or not self._front.has_in_flight(key.encode()):
                 self._client_asked[key] = request["method"]
 
     def _remember_asked(self, frame: dict[str, Any]) -> None:
@@ -246,6 +286,19 @@ class Dialogue:
             self._server_asked.setdefault(json.dumps(frame["id"]), frame["method"])
         elif frame["method"] == "notifications/cancelled" and "params" in frame:
             self._server_asked.pop(json.dumps(frame["params"]["requestId"]), None)
+
+    def _declaring(self, frame: Any) -> Any:
+        """A request of a client without a handshake, which says with each of them what the client is."""
+        if self.declares is None or not isinstance(frame, dict) or "id" not in frame or "params" not in frame:
+            return cast("Any", frame)
+        request = cast("dict[str, Any]", frame)
+        given = request["params"].get("_meta", {})
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientInfo": {"name": "probe", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": self.declares,
+        }
+        return {**request, "params": {**request["params"], "_meta": {**meta, **given}}}
 
     @staticmethod
     def _line(frame: Any) -> bytes | Overlong:

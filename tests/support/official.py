@@ -106,6 +106,8 @@ def check_frame(revision: str, frame: dict[str, Any], answers: str | None = None
         if frame["id"] is not None:
             kind = "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in json.dumps(schema(revision)) else "JSONRPCError"
             check(revision, kind, frame)
+    elif frame["result"].get("resultType") == "input_required":
+        check(revision, "InputRequiredResult", frame["result"])
     else:
         assert answers is not None, f"a result for no known request: {frame}"
         check(revision, RESULTS[answers], frame["result"])

@@ -17,7 +17,8 @@ Each input line must cause just the `>` lines that follow it, per side in order.
 place of an object is sent as it stands, and `S  of $1 {…}` is said in the response of that request. `given raw`
 leaves the handshake out, `stream` opens and acknowledges the stream of changes as well. With `server_revision=` the
 server is one with a handshake that picks this revision, and `settled` has the client say that it is ready. With `probe`
-the bridge is not told of which era the server is; it takes `raw`.
+the bridge is not told of which era the server is; it takes `raw`. With `modern` the client is one without a handshake,
+and the `_meta` of its requests is put in here.
 """
 
 import json
@@ -114,11 +115,13 @@ def _begin(given: str) -> Dialogue:
     server_revision = options.get("server_revision")
     probes = "probe" in options
     assert not probes or "raw" in options
+    peers: dict[str, Any] = {"server_revision": server_revision, "probes": probes}
+    if "modern" in options:
+        peers["declares"] = options.get("client", {})
     dialogue = Dialogue(
         options.get("profile", "neutral"),
         replace(Limits(), timeouts=replace(Timeouts(), **times), **limits),
-        server_revision=server_revision,
-        probes=probes,
+        **peers,
     )
     changes = {
         name: options[name] for name in ("allow_downgrade", "allow_reencode", "progress_rate") if name in options
@@ -127,7 +130,7 @@ def _begin(given: str) -> Dialogue:
         changes["quirks"] = replace(dialogue.profile.quirks, restore_resource_not_found=True)
     if changes:
         changed = replace(dialogue.profile, **changes)
-        dialogue = Dialogue(changed, dialogue.limits, server_revision=server_revision, probes=probes)
+        dialogue = Dialogue(changed, dialogue.limits, **peers)
     if "raw" not in options:
         stream = "stream" in options
         dialogue.open(
@@ -195,10 +198,10 @@ def _matches(expected: Any, actual: Any, bound: dict[str, Any]) -> bool:
 def _check(dialogue: Dialogue, text: str, where: str) -> None:
     what, _, value = text.partition(" ")
     facts = {
-        "state": dialogue.front.state.name.lower(),
+        "state": dialogue.front.state.name.lower() if dialogue.declares is None else "ready",
         "starts": str(dialogue.starts),
         "stops": str(dialogue.stops),
-        "open": str(len(dialogue.mediator.inflight) + len(dialogue.front.asking)),
+        "open": str(len(dialogue.mediator.inflight) + dialogue.open_questions),
         "asked": str(len(dialogue.mediator.inquiries)),
     }
     assert facts[what] == value, f"{where}: {what} is {facts[what]}"

@@ -340,7 +340,7 @@ class Legacy:
                 self.inquiries.withdraw(bytes(id), now)
         elif method == "notifications/elicitation/complete" and self.revision.has(Trait.ELICITATION_MODES):
             if text_of(params.get("elicitationId")) is not None:
-                self.middle.elicitation_completed(params)
+                self.middle.elicitation_completed(params, now)
         elif method in CHANGES:
             self.wishes.event(method, params, now)
         else:

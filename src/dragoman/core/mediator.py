@@ -17,6 +17,7 @@ from msgspec import Raw
 from dragoman.core import icons, questions
 from dragoman.core.inflight import Inflight
 from dragoman.core.inquiries import Asked, Inquiries
+from dragoman.core.visits import Visits
 from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import (
     Answer,
@@ -34,7 +35,7 @@ from dragoman.faults import URL_ELICITATION_REQUIRED, Cause, Fault
 from dragoman.limits import Limits, Patience, patience_of
 from dragoman.profile import Profile
 from dragoman.profile.quirks import apply_quirks, restored
-from dragoman.revisions import Revision
+from dragoman.revisions import Era, Revision
 from dragoman.revisions.capabilities import server_capabilities
 from dragoman.revisions.errors import unfollowed
 from dragoman.revisions.plan import Loss, Part, Plan, Refusal, lowering
@@ -60,6 +61,7 @@ class Mediator:
         self.is_lost = False
         self._policy = profile.policy()
         self.inquiries = Inquiries(self, self._policy)
+        self.visits = Visits(self, self._policy)
         self._rounds: dict[int, questions.Round] = {}
         self._caller: Caller | None = None
         self._refusal: Fault | ServerError | None = None
@@ -99,7 +101,7 @@ class Mediator:
 
     def cancel(self, call: Call, reason: Reason, now: float) -> None:
         if self.inflight.leave(call):
-            self._rounds.pop(call.key, None)
+            self._forget(call)
             self.back.cancel(call, reason)
             if self.inquiries:
                 self.inquiries.call_over(call, reason, now)
@@ -108,13 +110,16 @@ class Mediator:
         if isinstance(call, Asked):
             self.inquiries.answered(call, answers, now)
             return
+        if call in self.visits:
+            self.visits.answered(call, answers, self._up, now)
+            return
         round_ = self._rounds.pop(call.key, None)
         if round_ is None or call not in self.inflight:
             return
         judged = questions.judge(round_, answers, call.caller, self._up, self._policy, self.losses)
         self.report(call.method, "server")
         if isinstance(judged, Fault | ServerError):
-            self._fail(call, judged, now)
+            self.fail(call, judged, now)
         else:
             self.back.answered(call, judged, now)
 
@@ -175,7 +180,7 @@ class Mediator:
         round_ = questions.read_round(requests, call.caller, self._down, self._policy, self.limits, self.losses)
         self.report(call.method)
         if isinstance(round_, Fault):
-            self._fail(call, round_, now)
+            self.fail(call, round_, now)
             return
         for text in round_.notes:
             self.notes.note(Level.WARN, "input", text)
@@ -198,6 +203,7 @@ class Mediator:
     def done(self, call: Call, result: Members, now: float) -> None:
         if not self.inflight.leave(call):
             return
+        self._forget(call)
         if self.inquiries:
             self.inquiries.call_over(call, Reason.CALL_ENDED, now)
         lowered = self._down.apply(call.method, Part.RESULT, result, self._policy, self.losses)
@@ -215,9 +221,14 @@ class Mediator:
         self.front.done(call, lowered, now)
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
+        if isinstance(why, ServerError) and why.code == URL_ELICITATION_REQUIRED and self._may_go_on(call):
+            outcome = self.visits.refused(call, why, self._down, now)
+            if outcome is None:
+                return
+            why = outcome
         if not self.inflight.leave(call):
             return
-        self._rounds.pop(call.key, None)
+        self._forget(call)
         if self.inquiries:
             self.inquiries.call_over(call, Reason.CALL_FAILED, now)
         if isinstance(why, ServerError):
@@ -246,8 +257,10 @@ class Mediator:
     def logged(self, level: str, params: Members, now: float) -> None:
         self.front.logged(level, params)
 
-    def elicitation_completed(self, params: Members) -> None:
+    def elicitation_completed(self, params: Members, now: float) -> None:
         """Only a client that can be sent to a page knows what this is (S3-04)."""
+        if self.visits:
+            self.visits.completed(text_of(params.get("elicitationId")), now)
         if self._caller is not None and self._caller.has("elicitation", "url"):
             self.front.elicitation_completed(params)
 
@@ -258,7 +271,7 @@ class Mediator:
         for call in self.inflight:
             self.front.withdraw(call, Reason.SERVER_STOPPED)
             self.inflight.leave(call)
-            self._rounds.pop(call.key, None)
+            self._forget(call)
             self.front.failed(call, why, now)
         self.is_open, self.is_lost = False, True
         self.front.server_gone(why, now)
@@ -270,6 +283,8 @@ class Mediator:
         wake, back = self.inflight.wake, self.back.wake()
         if self.inquiries:
             wake = min(wake, self.inquiries.wake)
+        if self.visits:
+            wake = min(wake, self.visits.wake)
         if self.timed is not None:
             wake = min(wake, self.timed.wake())
         return wake if back is None or wake < back else back
@@ -277,6 +292,8 @@ class Mediator:
     def tick(self, now: float) -> None:
         if self.inquiries:
             self.inquiries.tick(now)
+        if self.visits:
+            self.visits.tick(now)
         for call in self.inflight.overdue(now):
             self._expire(call, now)
         for call in self.inflight.slow(now):
@@ -291,23 +308,34 @@ class Mediator:
     def _expire(self, call: Call, now: float) -> None:
         limit = self.inflight.limit(call.patience)
         if call.patience is Patience.INPUT:
-            open_ = len(self._rounds[call.key].questions)
+            round_ = self._rounds.get(call.key)
+            open_ = len(round_.questions) if round_ is not None else self.visits.questions_of(call)
             fault = Fault(Cause.INPUT_TIMEOUT, f"limit: {limit:g} s, questions: {open_}")
             self.front.withdraw(call, Reason.NO_ANSWER)
         else:
             fault = Fault(Cause.TIMEOUT, f"{call.method}, limit: {limit:g} s")
-        self._fail(call, fault, now, Reason.TIMED_OUT)
+        self.fail(call, fault, now, Reason.TIMED_OUT)
 
     # ------------------------------------------------------------------ odds and ends
 
-    def _fail(self, call: Call, why: Fault | ServerError, now: float, reason: Reason = Reason.CALL_FAILED) -> None:
+    def fail(self, call: Call, why: Fault | ServerError, now: float, reason: Reason = Reason.CALL_FAILED) -> None:
+        """End a call for a reason of our own, or of the client's answers."""
         if self.inflight.leave(call):
-            self._rounds.pop(call.key, None)
+            self._forget(call)
             self.back.cancel(call, reason)
             if self.inquiries:
                 self.inquiries.call_over(call, reason, now)
             self.front.withdraw(call, reason)
             self.front.failed(call, why, now)
+
+    def _may_go_on(self, call: Call) -> bool:
+        """Whether a call that wants a visit to a page first can be sent again, and the client be asked by a result."""
+        return call.caller.is_modern and self._down.source.era is Era.LEGACY and call in self.inflight
+
+    def _forget(self, call: Call) -> None:
+        self._rounds.pop(call.key, None)
+        if self.visits:
+            self.visits.over(call)
 
     def report(self, method: str, face: str = "client") -> None:
         if self.losses and self.on_losses is not None:

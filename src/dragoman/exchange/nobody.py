@@ -58,7 +58,7 @@ class Nobody(FromServer):
     def logged(self, level: str, params: Members, now: float) -> None:
         pass
 
-    def elicitation_completed(self, params: Members) -> None:
+    def elicitation_completed(self, params: Members, now: float) -> None:
         pass
 
     def gone(self, why: Fault, now: float) -> None:

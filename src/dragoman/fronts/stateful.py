@@ -228,7 +228,7 @@ class Stateful(Modern):
 
     def ask(self, call: Call, questions: list[Question], now: float) -> None:
         for question in questions:
-            owner = self._owner(call, question)
+            owner = call if isinstance(call, Request) else self._owner(call, question)
             if owner is not None and not may_be_asked(owner.caller, question):
                 self._lacks(owner, call, question, now)
             elif owner is not None:
@@ -389,5 +389,6 @@ class Stateful(Modern):
         del self._parked[parked.handle]
         if parked.outcome is None:
             for open_ in parked.asked:
-                self.middle.answered(open_.call, {open_.question.key: Erred(None)}, now)
+                if open_.call is not parked.owner:
+                    self.middle.answered(open_.call, {open_.question.key: Erred(None)}, now)
             self.middle.cancel(parked.owner, Reason.NO_ANSWER, now)

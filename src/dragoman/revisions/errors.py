@@ -6,8 +6,9 @@ A code travels as it is, with its message and data, except for these (in this or
    could follow (S3-03, S4-15). Where the visit can be asked otherwise, the machine does that before it comes here.
 2. -32002 is a missing resource, and must not be sent by a modern server: it becomes -32602 (S4-16). The URI that was
    read is added to the data, unless the server told one.
-3. -32020 to -32099 belong to the specification from 2026-07-28 on. One that it does not define, from a legacy server,
-   becomes -32603 with the code and the data of the server in its own data (S4-27).
+
+Codes of a legacy server in the range that belongs to the specification from 2026-07-28 on pass as well: they say more
+to whoever reads them than a general one would, and the range is for what is defined in future.
 """
 
 from msgspec import Raw
@@ -19,8 +20,6 @@ INVALID_PARAMS = -32602
 INTERNAL = -32603
 RESOURCE_MISSING = -32002
 URL_REQUIRED = -32042
-RESERVED = range(-32099, -32019)
-DEFINED = frozenset({-32020, -32021, -32022})
 
 
 def translated(
@@ -36,9 +35,6 @@ def translated(
         return error
     if code == RESOURCE_MISSING:
         return _recoded(error, INVALID_PARAMS) | _told_uri(error, method, params)
-    if code in RESERVED and code not in DEFINED:
-        data = {"code": error["code"]} | ({"data": error["data"]} if "data" in error else {})
-        return _recoded(error, INTERNAL) | {"data": closed(data)}
     return error
 
 
