@@ -40,6 +40,7 @@ class Asked(Call):
         if attribution.owner is not None:
             self.owner = attribution.owner
             self.lane = attribution.owner.lane  # a client may have no other stream on which it hears of it
+        self.owner_is_told = inquiry.call is not None
         self.inquiry = inquiry
         self.round = round_
         self.attribution = attribution

@@ -23,7 +23,8 @@ class Call:
     `params` are the members of its params without those that belong to the hop (`_meta`, `task`); `meta` are the keys
     of its `_meta` that may travel on. `wants_progress` tells the back to ask for progress. `patience`, `due`,
     `started` and `report_at` belong to the mediator's count of what is in flight. `lane` is the exchange it came on.
-    `owner` is set for a question in the form of a call: the call that it belongs to, if that is known.
+    `owner` is set for a question in the form of a call: the call that it belongs to, if that is known; `owner_is_told`
+    when it is the transport that says so, and not that there was no other.
     """
 
     __slots__ = (
@@ -34,6 +35,7 @@ class Call:
         "meta",
         "method",
         "owner",
+        "owner_is_told",
         "params",
         "patience",
         "report_at",
@@ -52,6 +54,7 @@ class Call:
         self.wants_progress = wants_progress
         self.lane = LINK
         self.owner: Call | None = None
+        self.owner_is_told = False
         self.patience = Patience.CALL
         self.due = 0.0
         self.started = 0.0

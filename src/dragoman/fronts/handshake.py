@@ -1,4 +1,4 @@
-"""What `initialize` says, and what is answered to it (INIT, CAP, IRES)."""
+"""What `initialize` says, and what is answered to it or to `server/discover` (INIT, CAP, IRES)."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from dragoman import __version__
 from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import Ready
 from dragoman.profile import Profile
-from dragoman.revisions import LATEST_LEGACY, Era, Revision, named
+from dragoman.revisions import LATEST_LEGACY, STATELESS, Era, Revision, named
 from dragoman.revisions.capabilities import client_capabilities
 from dragoman.wire.members import Members, closed, items_of, object_in, own, raw, text_of
 
@@ -70,6 +70,18 @@ def initialize_result(ready: Ready, caller: Caller, fallback: Identity) -> Raw:
     if ready.instructions is not None:
         members["instructions"] = ready.instructions
     return raw(members)
+
+
+def discovered(ready: Ready) -> Members:
+    """The result of `server/discover`, made of what a server with a handshake said of itself (decisions T9)."""
+    members: Members = {
+        "resultType": Raw(b'"complete"'),
+        "supportedVersions": raw([revision.name for revision in STATELESS]),
+        "capabilities": closed(ready.capabilities),
+    }
+    if ready.instructions is not None:
+        members["instructions"] = ready.instructions
+    return members | {"ttlMs": Raw(b"0"), "cacheScope": Raw(b'"private"')}
 
 
 def server_info(given: Raw | None) -> Raw | None:

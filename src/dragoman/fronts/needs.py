@@ -1,7 +1,9 @@
 """What a question of a server needs of the request that it belongs to (SDKMETA-05)."""
 
+from collections.abc import Sequence
+
 from dragoman.exchange.caller import Caller
-from dragoman.exchange.events import Question, ServerError
+from dragoman.exchange.events import Call, Question, ServerError
 from dragoman.wire.members import object_in, text_of
 
 ROOTS = "roots/list"
@@ -21,6 +23,16 @@ def needed(question: Question) -> dict[str, dict[str, object]]:
 def may_be_asked(caller: Caller, question: Question) -> bool:
     """Whether a client declared, with this request, what a question needs."""
     return all(caller.has(name, next(iter(parts), None)) for name, parts in needed(question).items())
+
+
+def oldest(running: Sequence[Call], away: Sequence[Call], question: Question) -> Call | None:
+    """The oldest call whose client may be asked, of those that run, or else of those whose client is away; if there is
+    none, the oldest of all (decisions T6)."""
+    for calls in (running, away):
+        fitting = [call for call in calls if may_be_asked(call.caller, question)]
+        if fitting:
+            return min(fitting, key=lambda call: call.key)
+    return min((*running, *away), key=lambda call: call.key, default=None)
 
 
 def named_in(error: ServerError, caller: Caller) -> dict[str, object] | None:

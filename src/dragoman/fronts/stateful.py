@@ -19,14 +19,15 @@ from dragoman.exchange.notes import Notes
 from dragoman.exchange.outlet import Outlet
 from dragoman.exchange.ports import FromClient
 from dragoman.faults import INVALID_PARAMS, METHOD_NOT_FOUND, Cause, Fault
-from dragoman.fronts.handshake import Identity, server_info
+from dragoman.fronts.handshake import Identity, discovered, server_info
 from dragoman.fronts.modern import DISCOVER, LISTEN, Modern, Request
-from dragoman.fronts.needs import ROOTS, may_be_asked, named_in, needed
+from dragoman.fronts.needs import ROOTS, may_be_asked, named_in, needed, oldest
 from dragoman.fronts.parking import Open, Parked
 from dragoman.fronts.sealing import Seal, Unsealed
 from dragoman.fronts.streams import Streams, wanted
+from dragoman.fronts.turns import Turns
 from dragoman.limits import Limits
-from dragoman.revisions import STATELESS, Era
+from dragoman.revisions import Era
 from dragoman.revisions.methods import FORWARDED, MAY_ASK
 from dragoman.wire import frame as wire
 from dragoman.wire.members import Members, closed, encoded, object_in, raw, text_of
@@ -57,6 +58,7 @@ class Stateful(Modern):
         self._early: list[tuple[Call, Question, float]] = []  # for roots, before any call, until a time
         self._lacking: dict[int, dict[str, object]] = {}  # by call: what it turned out to need
         self._streams = Streams()
+        self._turns = Turns()
         self._level: str | None = None
 
     @property
@@ -83,7 +85,8 @@ class Stateful(Modern):
         if self._passes:
             self.middle.call(request, now)
         elif request.method == DISCOVER:
-            self.done(request, self._discovered(), now)
+            assert self._ready is not None
+            self.done(request, discovered(self._ready), now)
         elif request.method == LISTEN:
             assert self._ready is not None
             self._streams.add(request, wanted(request.params, self._ready.capabilities))
@@ -95,11 +98,26 @@ class Stateful(Modern):
         else:
             self._tell_level(request)
             request.meta = {name: value for name, value in (request.meta or {}).items() if not name.startswith(PREFIX)}
-            self.middle.call(request, now)
-            if request.method in MAY_ASK and self._early and request.caller.has("roots"):
-                early, self._early = self._early, []
-                for asked, question, _ in early:
-                    self._park(request, asked, question, now)
+            if self._turns.must_wait(request, self._flight.values()):
+                self._turns.add(request, None)
+            else:
+                self._call(request, now)
+
+    def _call(self, request: Request, now: float) -> None:
+        self.middle.call(request, now)
+        if request.method in MAY_ASK and self._early and request.caller.has("roots"):
+            early, self._early = self._early, []
+            for asked, question, _ in early:
+                self._park(request, asked, question, now)
+
+    def _next_turn(self, now: float) -> None:
+        """Whoever waits for a call that is over, or whose client is away, goes on."""
+        while (request := self._turns.first()) and not self._turns.must_wait(request, self._flight.values()):
+            parked = self._turns.take(request)
+            if parked is None:
+                self._call(request, now)
+            else:
+                self._come_back(parked, request, now)
 
     def _tell_level(self, request: Request) -> None:
         """A connection has one level: the lowest that a request in flight wants (per-request levels, translation)."""
@@ -115,16 +133,23 @@ class Stateful(Modern):
         elif self._streams.drop(request):
             self._flight.pop(request.slot, None)
             self._wish(now)
+        elif request in self._turns:
+            parked = self._turns.take(request)
+            self._flight.pop(request.slot, None)
+            if parked is not None:
+                parked.due = now + self.limits.state_life  # its client may come back once more
         else:
             parked = self._of(request)
             if parked is not None:
                 del self._parked[parked.handle]
             self._lacking.pop(request.key, None)
             super()._withdraw(request, now)
+            self._next_turn(now)
 
     def leave(self, reason: Reason, now: float) -> None:
         self._parked.clear()
         self._held.clear()
+        self._turns.clear()
         super().leave(reason, now)
 
     def end_streams(self) -> None:
@@ -156,22 +181,10 @@ class Stateful(Modern):
             parked.asked.clear()
             parked.outcome = why
         self._early.clear()
+        self._turns.clear()
         for request in list(self._flight.values()):
             self.failed(request, why, now)
         self._ready, self._level, self._streams = None, None, Streams()
-
-    def _discovered(self) -> Members:
-        ready = self._ready
-        assert ready is not None
-        members: Members = {
-            "resultType": Raw(b'"complete"'),
-            "supportedVersions": raw([revision.name for revision in STATELESS]),
-            "capabilities": closed(ready.capabilities),
-        }
-        if ready.instructions is not None:
-            members["instructions"] = ready.instructions
-        members |= {"ttlMs": Raw(b"0"), "cacheScope": Raw(b'"private"')}
-        return members
 
     def _info(self) -> Raw:
         info = server_info(self._ready.info) if self._ready is not None else None
@@ -189,6 +202,7 @@ class Stateful(Modern):
             meta.setdefault(SERVER_INFO, self._info())
             result["_meta"] = closed(meta)
         super().done(call, result, now)
+        self._next_turn(now)
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
         assert isinstance(call, Request)
@@ -197,6 +211,7 @@ class Stateful(Modern):
             why = Fault(Cause.MISSING_CAPABILITY, extra=(("requiredCapabilities", lacking),))
         if not self._keep(call, why):
             super().failed(call, why, now)
+            self._next_turn(now)
 
     def _keep(self, call: Request, outcome: Members | Fault | ServerError) -> bool:
         """Whether the outcome of a parked call was put aside, as nobody waits for it now."""
@@ -228,6 +243,8 @@ class Stateful(Modern):
 
     def ask(self, call: Call, questions: list[Question], now: float) -> None:
         for question in questions:
+            if question.method != ROOTS and not call.owner_is_told and not isinstance(call, Request):
+                self._turns.are_taken = True
             owner = call if isinstance(call, Request) else self._owner(call, question)
             if owner is not None and not may_be_asked(owner.caller, question):
                 self._lacks(owner, call, question, now)
@@ -248,16 +265,12 @@ class Stateful(Modern):
         self.middle.answered(call, {question.key: Erred(raw({"code": code, "message": text}))}, now)
 
     def _owner(self, asked: Call, question: Question) -> Call | None:
-        """The call that a question belongs to: the one that the transport names, else the oldest that may be asked."""
+        """The call that a question belongs to: the one that the transport names, else one that runs."""
         if asked.owner is not None:
             return asked.owner
         running = [call for call in self._flight.values() if call.method in MAY_ASK and call not in self._held]
         away = [parked.owner for parked in self._parked.values() if parked.is_away]
-        for calls in (running, away):
-            fitting = [call for call in calls if may_be_asked(call.caller, question)]
-            if fitting:
-                return min(fitting, key=lambda call: call.key)
-        return min((*running, *away), key=lambda call: call.key, default=None)
+        return oldest([call for call in running if call not in self._turns], away, question)
 
     def _park(self, owner: Call, asked: Call, question: Question, now: float) -> None:
         parked = self._of(owner)
@@ -269,7 +282,9 @@ class Stateful(Modern):
             parked.due = now + self.limits.gather
 
     def withdraw(self, call: Call, reason: Reason) -> None:
-        """The server needs no answer to this question any more."""
+        """The server needs no answer to this question any more, or is gone: then nobody's turn comes."""
+        if reason is Reason.SERVER_STOPPED:
+            self._turns.clear()
         self._early = [early for early in self._early if early[0] is not call]
         for parked in self._parked.values():
             parked.withdraw(call)
@@ -294,6 +309,7 @@ class Stateful(Modern):
             "_meta": raw({SERVER_INFO: self._info()}),
         }
         self.out.answer(owner.lane, wire.reply_with(owner.id, result))
+        self._next_turn(now)
 
     def _retry(self, request: Request, now: float) -> None:
         """A client comes back: with answers, or to hear how it went."""
@@ -307,9 +323,13 @@ class Stateful(Modern):
             super().failed(request, Fault(Cause.INVALID_PARAMS, str(why)), now)
             return
         parked = self._parked.get(handle)
-        if parked is None or not parked.is_away or parked.round != round_:
+        if parked is None or not parked.is_away or parked.round != round_ or self._turns.holds(parked):
             text = "nothing waits for this requestState any more; send the request without it to begin again"
             super().failed(request, Fault(Cause.INVALID_PARAMS, text), now)
+            return
+        if parked.outcome is None and self._turns.must_wait(request, self._flight.values()):
+            self._turns.add(request, parked)
+            parked.due = NEVER
             return
         self._come_back(parked, request, now)
 
