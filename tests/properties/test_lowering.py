@@ -5,15 +5,16 @@ and odd numbers, since bytes that no rule touches must come out as they went in.
 """
 
 import json
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.revisions import HANDSHAKE, LATEST, ORDER, Revision
 from dragoman.revisions.plan import Loss, Part, Policy, Refusal, lowering
+from dragoman.revisions.rows import ROWS
 from dragoman.wire.members import Members, closed, opened
 from support import official
 
@@ -274,6 +275,70 @@ def test_lifted_and_lowered_is_the_same(revision: Revision, data: st.DataObject,
 
     assert report == []
     assert after == before
+
+
+EVERY_PAIR = pytest.mark.parametrize(("source", "target"), list(permutations(ORDER, 2)), ids=repr)
+SUPPLIED = ("resultType", "ttlMs", "cacheScope")
+
+
+def faults_of(revision: Revision, method: str, part: Part, payload: Json) -> list[str]:
+    """What the official schema of a revision says against a result, or against a request of the server."""
+    if part is Part.RESULT:
+        return official.faults_of(revision.name, official.RESULTS[method], payload)
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": payload}
+    return official.faults_of(revision.name, official.REQUESTS[method], request)
+
+
+def official_payloads(revision: Revision) -> st.SearchStrategy[Payload]:
+    """Payloads of official methods that are valid in their own revision; results of the newest have what they need."""
+
+    def complete(payload: Payload) -> Payload:
+        method, part, made = payload
+        if revision is LATEST and part is Part.RESULT and method in official.REQUESTS:
+            made = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"} | made
+        return method, part, made
+
+    asked = params(revision).filter(lambda made: made[0] != "tools/call")
+    made = results(revision).filter(lambda made: made[0] in official.RESULTS)
+    return (made | asked).map(complete).filter(lambda made: not faults_of(revision, *made))
+
+
+@EVERY_PAIR
+@settings(max_examples=30)
+@given(data=st.data(), policy=policies)
+def test_every_pair_fits_or_is_refused_by_a_row(
+    source: Revision, target: Revision, data: st.DataObject, policy: Policy
+) -> None:
+    """LOSSY-10, REV-02: what is valid on one side is valid on the other, or the row says why it cannot be."""
+    method, part, made = payload = data.draw(official_payloads(source))
+
+    after, report = carried(payload, written(made, (",", ":")), [source, target], policy)
+
+    assert all(loss.row in ROWS for loss in report)
+    if isinstance(after, Refusal):
+        assert after.row in ROWS
+        assert (after.source, after.target) == (source.name, target.name)
+    elif not policy.keep_structure:
+        assert faults_of(target, method, part, value(after)) == []
+
+
+@EVERY_PAIR
+@settings(max_examples=30)
+@given(data=st.data())
+def test_what_lost_nothing_comes_back_whole(source: Revision, target: Revision, data: st.DataObject) -> None:
+    """REV-07, over every pair: there and back again."""
+    payload = data.draw(official_payloads(source).filter(lambda made: expressible(made[2])))
+    text = written(payload[2], (",", ":"))
+
+    there, report = carried(payload, text, [source, target], Policy())
+    after, also = carried(payload, text, [source, target, source], Policy())
+
+    if isinstance(there, Refusal) or isinstance(after, Refusal) or report or also:
+        return
+    supplied = SUPPLIED if LATEST in (source, target) else ()
+    assert {name: v for name, v in after.items() if name not in supplied} == {
+        name: v for name, v in opened(text).items() if name not in supplied
+    }
 
 
 @pytest.mark.parametrize("revision", HANDSHAKE, ids=repr)
