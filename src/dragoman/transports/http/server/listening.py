@@ -22,6 +22,7 @@ from uvicorn.server import ServerState
 
 from dragoman.limits import Reception
 from dragoman.transports.http.address import AUTHORITY, PORTS, Refused
+from dragoman.transports.http.server.joined import Joined
 
 _TARGET = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<path>/[!-~]*)?", re.IGNORECASE)
 UVICORN = logging.getLogger("uvicorn.error")
@@ -184,7 +185,7 @@ class Guarded(HttpToolsProtocol):
         return self
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(Joined(transport, self.loop))
         if len(self.connections) > self._bounds.connections:
             self._end(BUSY)
         else:
