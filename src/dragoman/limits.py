@@ -84,6 +84,7 @@ class Limits:
     gather: float = 0.02  # for questions of one call that go to a client without a handshake together
     state_life: float = 600.0  # SEAL-03: for such a client to come back with answers
     roots_wait: float = 10.0  # decisions T7: for a call, when a server asks for roots before any
+    turn: float = 2.0  # decisions T6: for another call that may be asked, before a guess is risked
     visit_wait: float = 60.0  # translation 4.2b: for a notice that a page is done with, before a call is sent again
     reask_wait: float = 0.05  # the second round in a row without a question, doubled for each further one
     timeouts: Timeouts = Timeouts()

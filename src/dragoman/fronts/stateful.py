@@ -58,7 +58,7 @@ class Stateful(Modern):
         self._early: list[tuple[Call, Question, float]] = []  # for roots, before any call, until a time
         self._lacking: dict[int, dict[str, object]] = {}  # by call: what it turned out to need
         self._streams = Streams()
-        self._turns = Turns()
+        self._turns = Turns(limits.turn)
         self._level: str | None = None
 
     @property
@@ -99,7 +99,7 @@ class Stateful(Modern):
             self._tell_level(request)
             request.meta = {name: value for name, value in (request.meta or {}).items() if not name.startswith(PREFIX)}
             if self._turns.must_wait(request, self._flight.values()):
-                self._turns.add(request, None)
+                self._turns.add(request, None, now)
             else:
                 self._call(request, now)
 
@@ -112,7 +112,9 @@ class Stateful(Modern):
 
     def _next_turn(self, now: float) -> None:
         """Whoever waits for a call that is over, or whose client is away, goes on."""
-        while (request := self._turns.first()) and not self._turns.must_wait(request, self._flight.values()):
+        while request := self._turns.first():
+            if now < self._turns.wake and self._turns.must_wait(request, self._flight.values()):
+                break
             parked = self._turns.take(request)
             if parked is None:
                 self._call(request, now)
@@ -328,7 +330,7 @@ class Stateful(Modern):
             super().failed(request, Fault(Cause.INVALID_PARAMS, text), now)
             return
         if parked.outcome is None and self._turns.must_wait(request, self._flight.values()):
-            self._turns.add(request, parked)
+            self._turns.add(request, parked, now)
             parked.due = NEVER
             return
         self._come_back(parked, request, now)
@@ -391,9 +393,10 @@ class Stateful(Modern):
 
     def wake(self) -> float:
         dues = [parked.due for parked in self._parked.values() if parked.is_away or parked.asked]
-        return min((*dues, *(due for _, _, due in self._early)), default=NEVER)
+        return min((self._turns.wake, *dues, *(due for _, _, due in self._early)))
 
     def tick(self, now: float) -> None:
+        self._next_turn(now)
         for parked in [parked for parked in self._parked.values() if parked.due <= now]:
             if parked.is_away:
                 self._expire(parked, now)
