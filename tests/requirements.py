@@ -160,7 +160,8 @@ FINISHED = frozenset(
             "LISTEN",
         ),
         *("EVENT", "GAP", "LOSS", "CHANGE", "ORDER", "LOG", "META", "TSTDIO", "QA"),
-        *("HTTP", "THTTP", "SEAL", "SDKSUB", "SDKPROG", "LOSSY"),
+        *("HTTP", "THTTP", "SEAL", "SDKSUB", "SDKPROG", "LOSSY", "NEG"),
+        *("SDKMSG", "SDKMETA", "SDKRES", "SDKMRTR", "SDKCXL"),
     }
 )
 

@@ -15,7 +15,7 @@ from support.processes import WAIT, Bridge, Scripted, cause_of, initialize, run,
 
 PROVES = (
     *("CLI-01", "CLI-04", "CLI-05", "CLI-06", "CLI-08", "CLI-09", "CLI-10", "CLI-11", "CLI-12", "CLI-13", "CLI-14"),
-    *("EXIT-01", "EXIT-03", "EXIT-04", "BCLI-01", "BCLI-04", "IRES-08", "TIME-06", "ERR-30"),
+    *("EXIT-01", "EXIT-03", "EXIT-04", "BCLI-01", "BCLI-04", "REV-13", "IRES-08", "TIME-06", "ERR-30"),
 )
 pytestmark = pytest.mark.process
 

@@ -28,7 +28,7 @@ from support.listener import (
 from support.listening import Listening
 from support.processes import DRAGOMAN, LOG_NAME, WAIT, Scripted, eventually, is_gone
 
-PROVES = ("THTTP-01", "THTTP-04", "THTTP-06", "EXIT-05", "EXIT-06", "SDKSUB-05", "B41", "B45", "B66", "B163")
+PROVES = ("THTTP-01", "THTTP-04", "THTTP-06", "EXIT-05", "EXIT-06", "SDKSUB-05", "REV-04", "B41", "B45", "B66", "B163")
 pytestmark = pytest.mark.process
 
 PROBED = 1

@@ -16,7 +16,7 @@ from dragoman.fronts.lifecycle import State
 from dragoman.limits import Limits, Timeouts
 from support.dialogue import Dialogue
 
-PROVES = ("QA-06", "CANC-09", "CANC-03", "PROG-07", "PROG-08", "ORDER-07", "BCLI-06", "B36", "B93", "LINE-10")
+PROVES = ("QA-06", "CANC-09", "CANC-03", "PROG-07", "PROG-08", "ORDER-07", "BCLI-06", "B36", "B93", "LINE-10", "SDKMSG-06")
 
 FORM = {"mode": "form", "message": "?", "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
 KINDS: dict[str, dict[str, Any]] = {
@@ -158,6 +158,7 @@ class Peers(RuleBasedStateMachine):
         """Account for everything that was written."""
         for frame in self.bridge.to_server:
             if "id" in frame and frame["method"] != "subscriptions/listen":
+                assert frame["id"] not in self.upstream, "an id of an open request is used again"
                 self.upstream.add(frame["id"])
             elif frame["method"] == "notifications/cancelled":
                 self.upstream.discard(frame["params"]["requestId"])

@@ -23,7 +23,7 @@ from dragoman.backs.wishes import Wishes
 from dragoman.exchange.caller import LEVELS, Caller
 from dragoman.exchange.changes import CHANGES
 from dragoman.exchange.events import Answer, Call, Filter, Inquiry, Reason, ServerError
-from dragoman.exchange.notes import Level, Notes
+from dragoman.exchange.notes import Level, Notes, note_cancelled
 from dragoman.exchange.ports import FromServer
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
@@ -335,6 +335,7 @@ class Legacy:
             if level in LEVELS and "data" in params:
                 self.middle.logged(level, params, now)
         elif method == "notifications/cancelled":
+            note_cancelled(self.notes, params)
             id = params.get("requestId")
             if id is not None:
                 self.inquiries.withdraw(bytes(id), now)

@@ -91,6 +91,7 @@ class Modern:
         self._discover: bytes | None = None
         self._discover_due = 0.0
         self.is_pinned = True
+        self.untyped = 0  # results without the resultType that their revision demands (SDKRES-03)
         self._noise = Noise(notes)
 
     @property
@@ -306,6 +307,8 @@ class Modern:
             self.middle.failed(call, Fault(cause, "the result is not an object"), now)
             return
         kind = result.get("resultType")
+        if kind is None:
+            self._note_untyped(call.method)
         # What a result means is a matter of a modern client's own, also when it asks for input.
         if kind is None or bytes(kind) == COMPLETE or call.caller.is_modern or text_of(kind) == "complete":
             self.middle.done(call, result, now)
@@ -458,6 +461,12 @@ class Modern:
             return
         if broken.ended:  # else its end may name the request
             self._noise.add_line(broken, self.limits)
+
+    def _note_untyped(self, method: str) -> None:
+        self.untyped += 1
+        if self.notes.debugs:
+            text = f"the result of {method} has no resultType, and counts as complete; so far: {self.untyped}"
+            self.notes.note(Level.DEBUG, "violation", text)
 
     def _note_exchange(self, round_: Round, outcome: str, now: float) -> None:
         if self.notes.debugs:

@@ -38,6 +38,7 @@ from dragoman.profile.quirks import apply_quirks, restored
 from dragoman.revisions import Era, Revision
 from dragoman.revisions.capabilities import server_capabilities
 from dragoman.revisions.errors import unfollowed
+from dragoman.revisions.fixed import misfit
 from dragoman.revisions.plan import Loss, Part, Plan, Refusal, lowering
 from dragoman.wire.members import Members, closed, opened, text_of
 
@@ -65,12 +66,14 @@ class Mediator:
         self._rounds: dict[int, questions.Round] = {}
         self._caller: Caller | None = None
         self._refusal: Fault | ServerError | None = None
+        self._is_typed = False
         self._up: Plan
         self._down: Plan
 
     def join(self, client: Revision, server: Revision) -> None:
         """Serve clients of one revision that need not begin with anything."""
         self._up, self._down = lowering(client, server), lowering(server, client)
+        self._is_typed = client is not server and self.profile.reply_revision is None  # else FWD-07 holds to the letter
         self.is_open = True
 
     # ------------------------------------------------------------------ from the client
@@ -96,6 +99,12 @@ class Mediator:
             return
         if self.losses:
             self.report(call.method, "server")
+        wrong = misfit(call.method, params) if self._is_typed else None
+        if wrong is not None:
+            member, kind = wrong
+            extra = (("member", member), ("expected", kind), ("to", self._up.target.name))
+            self.front.failed(call, Fault(Cause.INVALID_PARAMS, f"{member} has to be {kind}", extra=extra), now)
+            return
         self.inflight.enter(call, patience_of(call.method, 1), now)
         self.back.call(call, now)
 

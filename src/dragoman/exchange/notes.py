@@ -7,6 +7,10 @@ figures, never the content of a message (LOGL-05).
 from enum import IntEnum
 from typing import Protocol
 
+from dragoman.wire.members import Members, text_of
+
+SHOWN = 120  # characters of a reason that a peer gave
+
 
 class Level(IntEnum):
     ERR = 0
@@ -31,3 +35,12 @@ class NoNotes:
 
     def note(self, level: Level, scope: str, text: str) -> None:
         pass
+
+
+def note_cancelled(notes: Notes, params: Members) -> None:
+    """Note a cancel of either side, with its id and reason (SDKCXL-05); the reason changes nothing (SDKCXL-04)."""
+    if notes.debugs:
+        id, reason = params.get("requestId"), text_of(params.get("reason"))
+        shown = bytes(id).decode(errors="replace")[:SHOWN] if id is not None else "none"
+        why = f": {reason[:SHOWN]!a}" if reason is not None else ""
+        notes.note(Level.DEBUG, "mcp_cancel", f"id {shown}{why}")

@@ -17,7 +17,7 @@ from dragoman.exchange.caller import LEVELS, Caller
 from dragoman.exchange.changes import NOTICES
 from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
 from dragoman.exchange.meta import PROTOCOL_VERSION
-from dragoman.exchange.notes import Level, Notes
+from dragoman.exchange.notes import Level, Notes, note_cancelled
 from dragoman.exchange.outlet import Outlet
 from dragoman.exchange.ports import FromClient
 from dragoman.faults import INVALID_PARAMS, Cause, Fault
@@ -312,8 +312,9 @@ class Legacy:
             self.notes.note(Level.DEBUG, "client", f"{method} needs nothing and was ignored")
 
     def _cancel(self, params: object, now: float) -> None:
-        given = object_in(params) if isinstance(params, Raw) else None
-        id = (given or {}).get("requestId")
+        given = (object_in(params) or {}) if isinstance(params, Raw) else {}
+        note_cancelled(self.notes, given)
+        id = given.get("requestId")
         if id is None:
             return
         key = id_key(bytes(id))

@@ -16,7 +16,7 @@ from dragoman.channel import LINK
 from dragoman.exchange.caller import LEVELS, Caller
 from dragoman.exchange.events import Call, Changed, Filter, Question, Ready, Reason, ServerError
 from dragoman.exchange.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, SUBSCRIPTION_ID
-from dragoman.exchange.notes import Level, Notes
+from dragoman.exchange.notes import Level, Notes, note_cancelled
 from dragoman.exchange.outlet import Outlet
 from dragoman.exchange.ports import FromClient
 from dragoman.faults import Cause, Fault
@@ -136,8 +136,10 @@ class Modern:
             self._request(frame.method, frame.params, id, now, principal)
 
     def _notice(self, method: str, params: object, now: float) -> None:
-        if method == "notifications/cancelled" and self._lane == LINK:
-            id = (object_in(params) or {}).get("requestId") if isinstance(params, Raw) else None
+        if method == "notifications/cancelled":
+            members = (object_in(params) or {}) if isinstance(params, Raw) else {}
+            note_cancelled(self.notes, members)
+            id = members.get("requestId") if self._lane == LINK else None
             request = self._flight.get(id_key(bytes(id))) if id is not None else None
             if request is not None:
                 self._withdraw(request, now)

@@ -1,0 +1,31 @@
+"""Members of a request whose JSON type every revision fixes, so that another one can be said in none (REV-10).
+
+A `null` is let through: clients write it for what they leave out, and the server may well take it so.
+"""
+
+from dragoman.wire.members import Members, first_byte, is_null
+
+TEXT, OBJECT = "a string", "an object"
+_BEGINS = {TEXT: 0x22, OBJECT: 0x7B}
+
+_LIST = {"cursor": TEXT}
+_NAMED = {"name": TEXT, "arguments": OBJECT}
+FIXED: dict[str, dict[str, str]] = {
+    "tools/call": _NAMED,
+    "prompts/get": _NAMED,
+    "resources/read": {"uri": TEXT},
+    "completion/complete": {"ref": OBJECT, "argument": OBJECT},
+    "tools/list": _LIST,
+    "prompts/list": _LIST,
+    "resources/list": _LIST,
+    "resources/templates/list": _LIST,
+}
+
+
+def misfit(method: str, params: Members) -> tuple[str, str] | None:
+    """The first member of another type than all revisions want, and what they want."""
+    for name, kind in FIXED.get(method, {}).items():
+        value = params.get(name)
+        if value is not None and first_byte(value) != _BEGINS[kind] and not is_null(value):
+            return name, kind
+    return None
