@@ -16,7 +16,19 @@ from dragoman.fronts.lifecycle import State
 from dragoman.limits import Limits, Timeouts
 from support.dialogue import Dialogue
 
-PROVES = ("QA-06", "CANC-09", "CANC-03", "PROG-07", "PROG-08", "ORDER-07", "BCLI-06", "B36", "B93", "LINE-10", "SDKMSG-06")
+PROVES = (
+    "QA-06",
+    "CANC-09",
+    "CANC-03",
+    "PROG-07",
+    "PROG-08",
+    "ORDER-07",
+    "BCLI-06",
+    "B36",
+    "B93",
+    "LINE-10",
+    "SDKMSG-06",
+)
 
 FORM = {"mode": "form", "message": "?", "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
 KINDS: dict[str, dict[str, Any]] = {

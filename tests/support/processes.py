@@ -418,7 +418,7 @@ class Scripted:
                 revision = frame["params"]["protocolVersion"]
             elif frame.get("method") == "server/discover":
                 revision = MODERN
-            official.check_frame(revision, frame)
+            official.check_frame(revision, frame, None if "method" in frame else "elicitation/create")
         return [frame for frame in frames if method is None or frame.get("method") == method]
 
     def traces(self, what: str) -> list[Trace]:

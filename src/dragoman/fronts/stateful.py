@@ -76,6 +76,9 @@ class Stateful(Modern):
         if self._ready is not None:
             self._serve(request, now)
             return
+        if self._parked and "requestState" in request.params:  # its server was lost; to say so, none is needed
+            self._retry(request, now)
+            return
         self._held.append(request)
         if not self._is_opening:
             self._is_opening = True

@@ -1,7 +1,7 @@
 """A server with a handshake that belongs to one client: what it knows of that client is nobody else's.
 
-It is started for the first frame and ends with its party. When it is lost, so is the conversation: a client on HTTP
-finds its session gone and begins again.
+It is started for the first frame and ends with its party. When it is lost, so is the conversation: a client with a
+session finds that gone and begins again, and the next request of a client without one starts another server.
 """
 
 import asyncio
@@ -109,6 +109,7 @@ class Sole:
 
     def gone(self, how: str, cause: Cause) -> None:
         self._log.note(Level.ERR, "upstream", f"the server's process {how}")
+        self._end()  # a client without a session may begin again, with another server
         self._back.lost(Fault(cause), asyncio.get_running_loop().time())
         self._party.settle()
 

@@ -2,6 +2,9 @@
 
 `--at-discover` says what that is: `error`, `exit`, `error-exit` or `ignore`. With `--lock FILE` the server owns that
 file, and ends at once when another process does. `--slow SECONDS` is what it needs to start. The standard library only.
+
+Every tool says the number of the process, except for these: `ask` asks for a form and says what became of it, `client`
+says what the client declared, and `die` ends the process.
 """
 
 from __future__ import annotations
@@ -17,10 +20,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 REVISION = "2025-11-25"
+FORM = {"message": "?", "requestedSchema": {"type": "object", "properties": {"n": {"type": "string"}}}}
 
 
 def say(**members: Any) -> None:
     os.write(1, json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n")
+
+
+def tell(id: object, text: str) -> None:
+    say(id=id, result={"content": [{"type": "text", "text": text}]})
 
 
 def main() -> None:
@@ -41,15 +49,24 @@ def main() -> None:
     time.sleep(float(options.get("--slow", 0)))
     record = os.open(options["--record"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     at_discover = options.get("--at-discover", "error")
+    declared: object = None
+    waiting: dict[str, object] = {}
     for line in iter(sys.stdin.buffer.readline, b""):
         os.write(record, line)
         frame = json.loads(line)
         method, id = frame.get("method"), frame.get("id")
         if method == "initialize":
-            info = {"name": "older", "version": "1"}
+            info, declared = {"name": "older", "version": "1"}, frame["params"]["capabilities"]
             say(id=id, result={"protocolVersion": REVISION, "capabilities": {"tools": {}}, "serverInfo": info})
+        elif method == "tools/call" and frame["params"]["name"] == "ask":
+            waiting[f"question of {id}"] = id
+            say(id=f"question of {id}", method="elicitation/create", params=FORM)
+        elif method == "tools/call" and frame["params"]["name"] == "die":
+            sys.exit(3)
         elif method == "tools/call":
-            say(id=id, result={"content": [{"type": "text", "text": str(os.getpid())}]})
+            tell(id, json.dumps(declared) if frame["params"]["name"] == "client" else str(os.getpid()))
+        elif method is None and id in waiting:
+            tell(waiting.pop(id), frame.get("result", {}).get("action", "error"))
         elif id is not None:
             if at_discover.startswith("error"):
                 say(id=id, error={"code": -32601, "message": "Method not found"})
