@@ -108,9 +108,11 @@ def _drop_open_output(rule: Rule, tool: Members, place: str, report: Report) -> 
 
 
 def _drop_execution(rule: Rule, tool: Members, place: str, report: Report) -> bool:
-    """S4-29: nobody can ask for a task any more."""
-    if tool.pop("execution", None) is None:
+    """S4-29: nobody can ask for a task any more. What says that no task may be asked for is still true, and stays."""
+    execution = tool.get("execution")
+    if execution is None or text_of((object_in(execution) or {}).get("taskSupport")) == "forbidden":
         return False
+    del tool["execution"]
     rule.note(report, "L", f"{place}.execution", "removed, because no task can be requested")
     return True
 
