@@ -9,62 +9,47 @@
 
 from collections.abc import Callable
 
-import msgspec
 from msgspec import UNSET, Raw
 
 from dragoman.channel import LINK
-from dragoman.exchange.caller import LEVELS, Caller
 from dragoman.exchange.events import Call, Changed, Filter, Question, Ready, Reason, ServerError
-from dragoman.exchange.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, SUBSCRIPTION_ID
+from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level, Notes, note_cancelled
 from dragoman.exchange.outlet import Outlet
 from dragoman.exchange.ports import FromClient
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.flaws import fault_of
+from dragoman.fronts.introductions import Introduction, Introductions
 from dragoman.limits import Limits
-from dragoman.revisions import STATELESS, Era, named
+from dragoman.revisions import Era, named
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, id_key, is_id
 from dragoman.wire.lines import Overlong
-from dragoman.wire.members import (
-    Members,
-    closed,
-    encoded,
-    first_byte,
-    is_object,
-    items_of,
-    object_in,
-    own,
-    text_of,
-)
+from dragoman.wire.members import Members, closed, encoded, items_of, object_in, text_of
 
 LISTEN = "subscriptions/listen"
 DISCOVER = "server/discover"
-KNOWN_CALLERS = 64
-
-_members = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Request(Call):
     """A call with the client's own id and progress token, as the client wrote them."""
 
-    __slots__ = ("id", "slot", "token")
+    __slots__ = ("id", "said", "slot", "token")
 
     def __init__(
         self,
         key: int,
         method: str,
         params: Members,
-        caller: Caller,
-        meta: Members,
+        said: Introduction,
         id: bytes,
-        token: Raw | None,
         slot: bytes,
         lane: int,
     ) -> None:
-        super().__init__(key, method, params, caller, meta, token is not None)
+        super().__init__(key, method, params, said.caller, said.meta, said.token is not None)
         self.id = id
-        self.token = token
+        self.said = said
+        self.token = said.token
         self.slot = slot
         self.lane = lane
 
@@ -82,7 +67,7 @@ class Modern:
         self._lane = LINK
         self._keys = 0
         self._flight: dict[bytes, Request] = {}
-        self._callers: dict[bytes, Caller] = {}
+        self._introductions = Introductions()
 
     def __len__(self) -> int:
         return len(self._flight)
@@ -152,54 +137,22 @@ class Modern:
         carried = given.pop("_meta", None) if given is not None else None
         if slot in self._flight:
             self._fail(id, Fault(Cause.DUPLICATE_ID))
-        elif given is None or carried is None or not is_object(carried):
+        elif given is None or carried is None:
             self._fail(id, Fault(Cause.MISSING_META, "params._meta is missing or no object"))
         else:
-            meta = _members(carried)
-            caller = self._caller(carried, meta, principal)
-            if isinstance(caller, Fault):
-                self._fail(id, caller)
+            said = self._introductions.read(carried, principal)
+            if isinstance(said, Fault):
+                self._fail(id, said)
             elif len(self._flight) >= self._most:
                 self._fail(id, Fault(Cause.TOO_MANY_REQUESTS))
             else:
-                token = meta.pop("progressToken", None)
-                if token is not None and first_byte(token) in b"{[n":
-                    token = None
                 self._keys += 1
-                request = Request(self._keys, method, given, caller, meta, id, token, slot, self._lane)
+                request = Request(self._keys, method, given, said, id, slot, self._lane)
                 self._flight[slot] = request
                 self._accept(request, now)
 
     def _accept(self, request: Request, now: float) -> None:
         self.middle.call(request, now)
-
-    def _caller(self, carried: Raw, meta: Members, principal: str | None) -> Caller | Fault:
-        """Who asks, by the `_meta` of the request; many requests say the same of their client."""
-        key = bytes(carried)
-        known = self._callers.get(key)
-        if known is not None and known.principal == principal:
-            return known
-        name, capabilities = text_of(meta.get(PROTOCOL_VERSION)), object_in(meta.get(CLIENT_CAPABILITIES))
-        if name is None:
-            return Fault(Cause.MISSING_META, f"{PROTOCOL_VERSION} is missing or no string")
-        revision = named(name)
-        if revision is None or revision.era is Era.LEGACY:
-            supported = [revision.name for revision in STATELESS]
-            return Fault(Cause.UNSUPPORTED_VERSION, extra=(("supported", supported), ("requested", name)))
-        if capabilities is None:
-            return Fault(Cause.MISSING_META, f"{CLIENT_CAPABILITIES} is missing or no object")
-        info, level = meta.get(CLIENT_INFO), text_of(meta.get(LOG_LEVEL))
-        caller = Caller(
-            revision,
-            {name: own(value) for name, value in capabilities.items()},
-            own(info) if info is not None and is_object(info) else None,
-            level if level in LEVELS else None,
-            principal,
-        )
-        if len(self._callers) >= KNOWN_CALLERS:
-            self._callers.clear()
-        self._callers[key] = caller
-        return caller
 
     def _withdraw(self, request: Request, now: float) -> None:
         if self._flight.pop(request.slot, None) is not None:

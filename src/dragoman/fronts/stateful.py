@@ -14,7 +14,7 @@ from msgspec import Raw
 from dragoman.exchange.caller import LEVELS
 from dragoman.exchange.changes import ACKNOWLEDGED, NOTICES
 from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
-from dragoman.exchange.meta import PREFIX, SERVER_INFO
+from dragoman.exchange.meta import SERVER_INFO
 from dragoman.exchange.notes import Notes
 from dragoman.exchange.outlet import Outlet
 from dragoman.exchange.ports import FromClient
@@ -30,7 +30,7 @@ from dragoman.limits import Limits
 from dragoman.revisions import Era
 from dragoman.revisions.methods import FORWARDED, MAY_ASK
 from dragoman.wire import frame as wire
-from dragoman.wire.members import Members, closed, encoded, object_in, raw, text_of
+from dragoman.wire.members import Members, closed, encoded, object_in, opened, raw, text_of
 
 NEVER = float("inf")
 
@@ -52,6 +52,8 @@ class Stateful(Modern):
         self._seal = seal
         self._identity = identity
         self._ready: Ready | None = None
+        self._passes = False  # the server keeps no state after all
+        self._stamp = raw({SERVER_INFO: identity.raw()})  # the `_meta` of results that have none
         self._is_opening = False
         self._held: list[Request] = []
         self._parked: dict[str, Parked] = {}
@@ -65,10 +67,6 @@ class Stateful(Modern):
     def is_idle(self) -> bool:
         """Whether no client waits for anything."""
         return not self._flight and not self._parked
-
-    @property
-    def _passes(self) -> bool:
-        return self._ready is not None and self._ready.revision.era is Era.MODERN
 
     # ------------------------------------------------------------------ from the client
 
@@ -100,7 +98,7 @@ class Stateful(Modern):
             self._retry(request, now)
         else:
             self._tell_level(request)
-            request.meta = {name: value for name, value in (request.meta or {}).items() if not name.startswith(PREFIX)}
+            request.meta = request.said.beyond
             if self._turns.must_wait(request, self._flight.values()):
                 self._turns.add(request, None, now)
             else:
@@ -169,6 +167,9 @@ class Stateful(Modern):
 
     def opened(self, ready: Ready, now: float) -> None:
         self._ready, self._is_opening = ready, False
+        self._passes = ready.revision.era is Era.MODERN
+        info = server_info(ready.info)
+        self._stamp = raw({SERVER_INFO: info if info is not None else self._identity.raw()})
         self.middle.settled(now)
         held, self._held = self._held, []
         for request in held:
@@ -189,11 +190,7 @@ class Stateful(Modern):
         self._turns.clear()
         for request in list(self._flight.values()):
             self.failed(request, why, now)
-        self._ready, self._level, self._streams = None, None, Streams()
-
-    def _info(self) -> Raw:
-        info = server_info(self._ready.info) if self._ready is not None else None
-        return info if info is not None else self._identity.raw()
+        self._ready, self._passes, self._level, self._streams = None, False, None, Streams()
 
     # ------------------------------------------------------------------ outcomes
 
@@ -203,9 +200,8 @@ class Stateful(Modern):
         if self._keep(call, result):
             return
         if not self._passes and call.method != LISTEN:
-            meta = object_in(result.get("_meta")) or {}
-            meta.setdefault(SERVER_INFO, self._info())
-            result["_meta"] = closed(meta)
+            given = object_in(result.get("_meta"))
+            result["_meta"] = closed({**opened(self._stamp), **given}) if given else self._stamp
         super().done(call, result, now)
         self._next_turn(now)
 
@@ -311,7 +307,7 @@ class Stateful(Modern):
             "resultType": Raw(b'"input_required"'),
             "inputRequests": raw({open_.name: open_.request() for open_ in parked.asked}),
             "requestState": raw(self._seal.seal(parked.handle, parked.round, owner)),
-            "_meta": raw({SERVER_INFO: self._info()}),
+            "_meta": self._stamp,
         }
         self.out.answer(owner.lane, wire.reply_with(owner.id, result))
         self._next_turn(now)
