@@ -12,9 +12,11 @@ from pathlib import Path
 import click
 import pytest
 
+from dragoman.cli.check import EXIT_REFUSED
 from dragoman.cli.commands import cli, run
 from dragoman.cli.entry import Early
 from dragoman.demo.story import BOOKED
+from dragoman.diagnostics.check import Verdict
 from dragoman.exchange.notes import Level
 from dragoman.faults import TABLE, Cause
 from dragoman.limits import Limits, Reception, Timeouts
@@ -35,6 +37,7 @@ STARTING = ROOT / "docs" / "getting-started.md"
 TRANSLATION = ROOT / "docs" / "translation.md"
 SHARED = ROOT / "docs" / "shared-endpoint.md"
 TROUBLE = ROOT / "docs" / "troubleshooting.md"
+DIAGNOSTICS = ROOT / "docs" / "diagnostics.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -116,7 +119,7 @@ def test_every_exit_code_is_documented(path: Path, capsys: pytest.CaptureFixture
     wrong = run(["--no-such-option"], Early())
     assert capsys.readouterr().out == ""
     documented = [cells[0] for cells in rows(section(path, "Exit codes"))]
-    assert documented == ["Code", *(str(code) for code in sorted({EXIT_FINE, EXIT_LOST, wrong}))]
+    assert documented == ["Code", *(str(code) for code in sorted({EXIT_FINE, EXIT_LOST, wrong, EXIT_REFUSED}))]
 
 
 # ---------------------------------------------------------------------- faults and log lines
@@ -232,6 +235,22 @@ def test_the_example_of_a_scene_can_be_played(tmp_path: Path) -> None:
     path.write_text(example, "utf-8")
     (scene,) = scenes(path)
     play(scene)
+
+
+def test_the_reports_of_a_check_are_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (reply,) = blocks(DIAGNOSTICS, "json")
+    file = tmp_path / "reply.json"
+    file.write_text(reply, "utf-8")
+    for options, code in (((), EXIT_REFUSED), (("--allow-downgrade",), 0)):
+        assert run(["check", str(file), *options], Early()) == code
+        assert capsys.readouterr().out in blocks(DIAGNOSTICS, "text")
+
+
+def test_every_verdict_is_documented_with_its_exit_code() -> None:
+    documented = {cells[0].strip("`"): cells[1] for cells in rows(section(DIAGNOSTICS, "Check a reply"))}
+    assert {each.value for each in Verdict} <= set(documented)
+    assert {documented[each.value] for each in Verdict if each is not Verdict.REFUSED} == {"0"}
+    assert documented[Verdict.REFUSED.value] == str(EXIT_REFUSED)
 
 
 @pytest.mark.process
