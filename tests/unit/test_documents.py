@@ -246,6 +246,25 @@ def test_the_reports_of_a_check_are_what_it_prints(tmp_path: Path, capsys: pytes
         assert capsys.readouterr().out in blocks(DIAGNOSTICS, "text")
 
 
+@pytest.mark.process
+def test_the_report_of_a_visit_is_what_it_prints() -> None:
+    (documented,) = [block for block in blocks(DIAGNOSTICS, "text") if block.startswith("server ")]
+    command = [sys.executable, "-m", "dragoman"]
+    words = [*command, "doctor", "--", *command, "demo-server"]
+    printed = subprocess.run(words, capture_output=True, timeout=60, check=True).stdout.decode()
+    here = documented.replace('"dragoman","demo-server"', f'"{sys.executable}","-m","dragoman","demo-server"')
+    here = here.replace("-- dragoman demo", f"-- {sys.executable} -m dragoman demo")
+    time = re.compile(r"after \d+\.\d\d s")
+    assert time.sub("after", printed) == time.sub("after", here)
+
+
+def test_every_problem_of_a_visit_is_documented() -> None:
+    documented = {cells[0].strip("`") for cells in rows(section(DIAGNOSTICS, "Visit a server"))}
+    used = set(re.findall(r'Symptom\(\s*"(\w+)"', text(SOURCES / "diagnostics" / "symptoms.py")))
+    assert used
+    assert documented == used | {"Problem"}
+
+
 def test_every_verdict_is_documented_with_its_exit_code() -> None:
     documented = {cells[0].strip("`"): cells[1] for cells in rows(section(DIAGNOSTICS, "Check a reply"))}
     assert {each.value for each in Verdict} <= set(documented)

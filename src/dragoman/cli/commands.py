@@ -8,11 +8,12 @@ import click
 
 from dragoman import __version__
 from dragoman.cli.check import OF_A_CHECK, check, reply_options, run_check
+from dragoman.cli.doctor import doctor
 from dragoman.cli.entry import Early
 from dragoman.cli.listeners import OWN_STREAMS, read_listener
 from dragoman.cli.profiles import profile_options, read_profile
-from dragoman.cli.servers import read_server
-from dragoman.cli.words import OneOf, Plain, Whole, check_options, split_at_dashes
+from dragoman.cli.servers import read_server, url_options
+from dragoman.cli.words import OneOf, Plain, ToServer, Whole
 
 EPILOG = """\b
 In an editor's configuration:
@@ -33,20 +34,6 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
 
-class Bridge(click.Command):
-    """Keeps the words behind `--` for the upstream command, byte for byte (CLI-01)."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        words, command = split_at_dashes(args)
-        if "--help" not in words and "-h" not in words:
-            check_options(ctx, words, self)
-        ctx.meta["dragoman.command"] = command
-        return super().parse_args(ctx, words)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return ["[OPTIONS] (-- COMMAND [ARGS]... | URL)"]
-
-
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dragoman", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -60,7 +47,7 @@ def cli() -> None:
     """
 
 
-@cli.command(cls=Bridge, context_settings={"help_option_names": ["-h", "--help"]})
+@cli.command(cls=ToServer, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--listen",
     metavar="TARGET",
@@ -96,16 +83,7 @@ def cli() -> None:
     show_default=True,
     help="Largest response, or event of a stream, of a server at a URL.",
 )
-@click.option(
-    "--header", metavar="NAME:VALUE", multiple=True, help="Send this header to the server at a URL. May be repeated."
-)
-@click.option(
-    "--header-env",
-    metavar="NAME=VARIABLE",
-    multiple=True,
-    help="Send a header with the value of an environment variable. May be repeated.",
-)
-@click.option("--ca-file", metavar="FILE", help="Trust the certificates of this PEM file, too.")
+@url_options
 @click.option(
     "--allow-host",
     metavar="NAME",
@@ -233,6 +211,7 @@ def _state_key(variable: object) -> bytes | None:
 
 
 cli.add_command(check)
+cli.add_command(doctor)
 
 
 @cli.command(cls=Plain)

@@ -63,6 +63,20 @@ def check_options(ctx: click.Context, words: list[str], command: click.Command, 
             raise click.UsageError(f"the value of {name} is empty", ctx)
 
 
+class ToServer(click.Command):
+    """Keeps the words behind `--` for the command of a server, byte for byte (CLI-01)."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words, command = split_at_dashes(args)
+        if "--help" not in words and "-h" not in words:
+            check_options(ctx, words, self)
+        ctx.meta["dragoman.command"] = command
+        return super().parse_args(ctx, words)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return ["[OPTIONS] (-- COMMAND [ARGS]... | URL)"]
+
+
 class Plain(click.Command):
     """A command whose options are checked by our rules."""
 
