@@ -9,8 +9,7 @@ import pytest
 import trustme
 
 from channels.scripted_http import Request, Script, served
-from channels.scripted_session import Sessions
-from channels.scripted_sse import Stream
+from channels.scripted_kinds import DISCOVERED, TOOLS, Older, Oldest, modern
 from dragoman.diagnostics.doctor import PAGES, examine
 from dragoman.diagnostics.facts import Facts, Wire
 from dragoman.diagnostics.symptoms import symptom
@@ -21,14 +20,6 @@ from dragoman.transports.http.address import address
 from dragoman.transports.http.target import Target
 
 PROVES = ("BCLI-03", "NEG-06")
-
-TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("a", "b", "c")]
-DISCOVERED: dict[str, Any] = {
-    "supportedVersions": ["2026-07-28"],
-    "capabilities": {"tools": {}},
-    "ttlMs": 0,
-    "cacheScope": "private",
-}
 
 
 def visited(script: Script, transport: Transport | None = None, seconds: float = 8, **how: Any) -> Facts:
@@ -44,15 +35,6 @@ def visited(script: Script, transport: Transport | None = None, seconds: float =
     return asyncio.run(scene())
 
 
-async def modern(request: Request) -> None:
-    if request.message["method"] == "server/discover":
-        await request.result(**DISCOVERED)
-    elif "cursor" in request.message["params"]:
-        await request.result(tools=TOOLS[1:], ttlMs=0, cacheScope="private")
-    else:
-        await request.result(tools=TOOLS[:1], nextCursor="more", ttlMs=0, cacheScope="private")
-
-
 @pytest.mark.parametrize("transport", [None, Transport.STATELESS])
 def test_a_modern_server_is_understood_and_its_pages_are_read(transport: Transport | None) -> None:
     facts = visited(modern, transport)
@@ -65,27 +47,9 @@ def test_a_modern_server_is_understood_and_its_pages_are_read(transport: Transpo
     assert facts.first_answer is not None
 
 
-class Older(Sessions):
-    """A server with sessions that has tools, and knows nothing of what is newer."""
-
-    async def initialize(self, request: Request) -> None:
-        self.known.add("s")
-        opening: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": INFO}
-        await request.answer(
-            {"jsonrpc": "2.0", "id": request.id, "result": opening}, 200, "application/json", "Mcp-Session-Id: s"
-        )
-
-
-INFO = {"name": "older", "version": "1"}
-
-
-async def lists(request: Request) -> None:
-    await request.answer({"jsonrpc": "2.0", "id": request.id, "result": {"tools": TOOLS}})
-
-
 @pytest.mark.parametrize("transport", [None, Transport.SESSION])
 def test_a_server_with_sessions_is_understood_and_its_session_ended(transport: Transport | None) -> None:
-    server = Older(call=lists)
+    server = Older()
     facts = visited(server, transport)
     assert facts.ready is not None
     assert (facts.ready.revision.name, facts.wire) == ("2025-06-18", Wire.SESSION)
@@ -95,32 +59,9 @@ def test_a_server_with_sessions_is_understood_and_its_session_ended(transport: T
     assert asked == {"POST initialize", "POST notifications/initialized", "POST tools/list"}
 
 
-class OldStream(Stream):
-    """A server of HTTP+SSE, which takes posts at another place only."""
-
-    async def __call__(self, request: Request) -> None:
-        if request.method == "POST" and request.target == "/mcp":
-            await request.answer(b"", 405, None)
-        else:
-            await super().__call__(request)
-
-    async def serve(self, request: Request) -> None:
-        await request.answer(b"", 202, None)
-        message = request.message
-        if message["method"] == "initialize":
-            opening: dict[str, Any] = {
-                "protocolVersion": "2024-11-05",
-                "capabilities": {"tools": {}},
-                "serverInfo": INFO,
-            }
-            await self.say({"jsonrpc": "2.0", "id": message["id"], "result": opening})
-        elif "id" in message:
-            await self.say({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": TOOLS}})
-
-
 @pytest.mark.parametrize("transport", [None, Transport.SSE])
 def test_a_server_of_http_and_sse_is_understood(transport: Transport | None) -> None:
-    facts = visited(OldStream(), transport)
+    facts = visited(Oldest(), transport)
     assert facts.ready is not None
     assert (facts.ready.revision.name, facts.wire) == ("2024-11-05", Wire.SSE)
     assert len(facts.lists["tools/list"].items) == 3

@@ -1,5 +1,6 @@
 """The documents say what the code does: options, faults, exit codes, log lines, limits, profiles, losses, and links."""
 
+import inspect
 import json
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
+import dragoman
 from dragoman.cli.check import EXIT_REFUSED
 from dragoman.cli.commands import cli, run
 from dragoman.cli.entry import Early
@@ -38,6 +40,7 @@ TRANSLATION = ROOT / "docs" / "translation.md"
 SHARED = ROOT / "docs" / "shared-endpoint.md"
 TROUBLE = ROOT / "docs" / "troubleshooting.md"
 DIAGNOSTICS = ROOT / "docs" / "diagnostics.md"
+LIBRARY = ROOT / "docs" / "library.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -270,6 +273,29 @@ def test_every_verdict_is_documented_with_its_exit_code() -> None:
     assert {each.value for each in Verdict} <= set(documented)
     assert {documented[each.value] for each in Verdict if each is not Verdict.REFUSED} == {"0"}
     assert documented[Verdict.REFUSED.value] == str(EXIT_REFUSED)
+
+
+PROGRAMS = blocks(LIBRARY, "python")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_every_program_of_the_library_page_runs(program: str) -> None:
+    runnable = program.replace('"dragoman demo-server"', repr(f"{sys.executable} -m dragoman demo-server"))
+    done = subprocess.run([sys.executable, "-W", "error", "-c", runnable], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert bool(done.stdout) == ("print" in program)
+
+
+def test_every_value_of_the_library_is_documented() -> None:
+    documented = {name for cells in rows(section(LIBRARY, "Other values")) for name in CODE.findall(cells[0])}
+    taken = set(inspect.signature(dragoman.bridge).parameters)
+    assert documented == taken - {"upstream", "listen"}
+    page = text(LIBRARY)
+    assert {name for name in dragoman.__all__ if name[0].isupper() and f"dragoman.{name}" not in page} == {"Bridge"}
+    for value in (dragoman.Url, dragoman.Http):
+        (cells,) = [cells for cells in rows(page) if cells[0].startswith(f"`dragoman.{value.__name__}(")]
+        assert {part.name for part in fields(value)} - {"url"} <= set(CODE.findall(cells[1]))
 
 
 @pytest.mark.process

@@ -1,7 +1,6 @@
 """The options that say what may be changed and lost, and the profile that they make together."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -51,14 +50,11 @@ def read_profile(options: Mapping[str, Any]) -> "Profile":
     Raises:
         click.UsageError: there is no such profile, or its file is not usable.
     """
-    profile = _named(str(options["profile"]))
-    if options["allow_downgrade"]:
-        profile = replace(profile, allow_downgrade=True)
-    if options["allow_reencode"]:
-        profile = replace(profile, allow_reencode=True)
-    if options["restore_error_codes"]:
-        profile = replace(profile, quirks=replace(profile.quirks, restore_resource_not_found=True))
-    return profile
+    return _named(str(options["profile"])).allowing(
+        downgrade=options["allow_downgrade"],
+        reencode=options["allow_reencode"],
+        restore_codes=options["restore_error_codes"],
+    )
 
 
 def _named(name: str) -> "Profile":
