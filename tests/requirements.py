@@ -162,6 +162,7 @@ FINISHED = frozenset(
         *("EVENT", "GAP", "LOSS", "CHANGE", "ORDER", "LOG", "META", "TSTDIO", "QA"),
         *("HTTP", "THTTP", "SEAL", "SDKSUB", "SDKPROG", "LOSSY", "NEG"),
         *("SDKMSG", "SDKMETA", "SDKRES", "SDKMRTR", "SDKCXL"),
+        *("CHECK", "BCLI"),
     }
 )
 

@@ -16,7 +16,7 @@ from support.processes import Bridge, run
 
 PROVES = (
     *("CLI-02", "CLI-07", "CLI-15", "CLI-16", "CLI-20", "CLI-32", "EXIT-05", "HTTP-01", "HTTP-04", "HTTP-10", "ERR-07"),
-    *("ERR-18", "BCLI-02", "ICON-06", "B122"),
+    *("ERR-18", "BCLI-02", "BCLI-03", "ICON-06", "B122"),
 )
 
 pytestmark = pytest.mark.process
@@ -83,10 +83,36 @@ class Server(BaseHTTPRequestHandler):
         pass
 
 
+class Older(Server):
+    """A server with a handshake and without sessions, which knows no other method."""
+
+    def do_POST(self) -> None:
+        body: dict[str, Any] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.seen.append(({name.lower(): value for name, value in self.headers.items()}, body))
+        results: dict[str, Any] = {
+            "initialize": {
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "far", "version": "1"},
+            },
+            "tools/call": {"content": [{"type": "text", "text": body.get("params", {}).get("name", "")}]},
+        }
+        if "id" not in body:
+            self._send(202, "application/json", b"")
+            return
+        outcome = {"error": {"code": -32601, "message": "no such method"}}
+        if body["method"] in results:
+            outcome = {"result": results[body["method"]]}
+        self._send(200, "application/json", json.dumps({"jsonrpc": "2.0", "id": body["id"], **outcome}).encode())
+
+    def do_GET(self) -> None:
+        self._send(405, "text/plain", b"")
+
+
 @contextmanager
-def serving() -> Generator[tuple[str, Seen]]:
+def serving(kind: type[Server] = Server) -> Generator[tuple[str, Seen]]:
     seen: Seen = []
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Serving", (Server,), {"seen": seen}))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Serving", (kind,), {"seen": seen}))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -122,6 +148,22 @@ def test_a_server_at_a_url_is_used_like_a_command() -> None:
     assert headers["mcp-protocol-version"] == body["params"]["_meta"][NAMESPACE + "protocolVersion"] == "2026-07-28"
     assert (headers["mcp-method"], headers["mcp-name"], headers["x-key"]) == ("tools/call", "plain", "k-1")
     assert {"application/json", "text/event-stream"} <= {kind.strip() for kind in headers["accept"].split(",")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        (Server, ["server/discover", "tools/call"]),
+        (Older, ["server/discover", "initialize", "notifications/initialized", "tools/call"]),
+    ],
+)
+def test_what_a_server_at_a_url_speaks_is_found_out(kind: type[Server], asked: list[str]) -> None:
+    """BCLI-03."""
+    with serving(kind) as (url, seen), bridge("bridge", "--listen", "stdio:.", "--upstream", url) as one:
+        assert one.open()["serverInfo"]["name"] == "far"
+        assert one.tool("plain")["result"]["content"] == [{"type": "text", "text": "plain"}]
+        assert one.end() == 0
+    assert [body["method"] for _, body in seen] == asked
 
 
 def test_a_status_fails_its_request_with_its_number_and_the_bridge_goes_on() -> None:

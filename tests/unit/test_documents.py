@@ -1,5 +1,6 @@
 """The documents say what the code does: options, faults, exit codes, log lines, limits, profiles, losses, and links."""
 
+import inspect
 import json
 import re
 import subprocess
@@ -12,9 +13,12 @@ from pathlib import Path
 import click
 import pytest
 
+import dragoman
+from dragoman.cli.check import EXIT_REFUSED
 from dragoman.cli.commands import cli, run
 from dragoman.cli.entry import Early
 from dragoman.demo.story import BOOKED
+from dragoman.diagnostics.check import Verdict
 from dragoman.exchange.notes import Level
 from dragoman.faults import TABLE, Cause
 from dragoman.limits import Limits, Reception, Timeouts
@@ -35,6 +39,8 @@ STARTING = ROOT / "docs" / "getting-started.md"
 TRANSLATION = ROOT / "docs" / "translation.md"
 SHARED = ROOT / "docs" / "shared-endpoint.md"
 TROUBLE = ROOT / "docs" / "troubleshooting.md"
+DIAGNOSTICS = ROOT / "docs" / "diagnostics.md"
+LIBRARY = ROOT / "docs" / "library.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -116,7 +122,7 @@ def test_every_exit_code_is_documented(path: Path, capsys: pytest.CaptureFixture
     wrong = run(["--no-such-option"], Early())
     assert capsys.readouterr().out == ""
     documented = [cells[0] for cells in rows(section(path, "Exit codes"))]
-    assert documented == ["Code", *(str(code) for code in sorted({EXIT_FINE, EXIT_LOST, wrong}))]
+    assert documented == ["Code", *(str(code) for code in sorted({EXIT_FINE, EXIT_LOST, wrong, EXIT_REFUSED}))]
 
 
 # ---------------------------------------------------------------------- faults and log lines
@@ -232,6 +238,64 @@ def test_the_example_of_a_scene_can_be_played(tmp_path: Path) -> None:
     path.write_text(example, "utf-8")
     (scene,) = scenes(path)
     play(scene)
+
+
+def test_the_reports_of_a_check_are_what_it_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (reply,) = blocks(DIAGNOSTICS, "json")
+    file = tmp_path / "reply.json"
+    file.write_text(reply, "utf-8")
+    for options, code in (((), EXIT_REFUSED), (("--allow-downgrade",), 0)):
+        assert run(["check", str(file), *options], Early()) == code
+        assert capsys.readouterr().out in blocks(DIAGNOSTICS, "text")
+
+
+@pytest.mark.process
+def test_the_report_of_a_visit_is_what_it_prints() -> None:
+    (documented,) = [block for block in blocks(DIAGNOSTICS, "text") if block.startswith("server ")]
+    command = [sys.executable, "-m", "dragoman"]
+    words = [*command, "doctor", "--", *command, "demo-server"]
+    printed = subprocess.run(words, capture_output=True, timeout=60, check=True).stdout.decode()
+    here = documented.replace('"dragoman","demo-server"', f'"{sys.executable}","-m","dragoman","demo-server"')
+    here = here.replace("-- dragoman demo", f"-- {sys.executable} -m dragoman demo")
+    time = re.compile(r"after \d+\.\d\d s")
+    assert time.sub("after", printed) == time.sub("after", here)
+
+
+def test_every_problem_of_a_visit_is_documented() -> None:
+    documented = {cells[0].strip("`") for cells in rows(section(DIAGNOSTICS, "Visit a server"))}
+    used = set(re.findall(r'Symptom\(\s*"(\w+)"', text(SOURCES / "diagnostics" / "symptoms.py")))
+    assert used
+    assert documented == used | {"Problem"}
+
+
+def test_every_verdict_is_documented_with_its_exit_code() -> None:
+    documented = {cells[0].strip("`"): cells[1] for cells in rows(section(DIAGNOSTICS, "Check a reply"))}
+    assert {each.value for each in Verdict} <= set(documented)
+    assert {documented[each.value] for each in Verdict if each is not Verdict.REFUSED} == {"0"}
+    assert documented[Verdict.REFUSED.value] == str(EXIT_REFUSED)
+
+
+PROGRAMS = blocks(LIBRARY, "python")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_every_program_of_the_library_page_runs(program: str) -> None:
+    runnable = program.replace('"dragoman demo-server"', repr(f"{sys.executable} -m dragoman demo-server"))
+    done = subprocess.run([sys.executable, "-W", "error", "-c", runnable], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert bool(done.stdout) == ("print" in program)
+
+
+def test_every_value_of_the_library_is_documented() -> None:
+    documented = {name for cells in rows(section(LIBRARY, "Other values")) for name in CODE.findall(cells[0])}
+    taken = set(inspect.signature(dragoman.bridge).parameters)
+    assert documented == taken - {"upstream", "listen"}
+    page = text(LIBRARY)
+    assert {name for name in dragoman.__all__ if name[0].isupper() and f"dragoman.{name}" not in page} == {"Bridge"}
+    for value in (dragoman.Url, dragoman.Http):
+        (cells,) = [cells for cells in rows(page) if cells[0].startswith(f"`dragoman.{value.__name__}(")]
+        assert {part.name for part in fields(value)} - {"url"} <= set(CODE.findall(cells[1]))
 
 
 @pytest.mark.process

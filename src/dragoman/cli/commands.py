@@ -3,19 +3,17 @@
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from dragoman import __version__
+from dragoman.cli.check import OF_A_CHECK, check, reply_options, run_check
+from dragoman.cli.doctor import doctor
 from dragoman.cli.entry import Early
 from dragoman.cli.listeners import OWN_STREAMS, read_listener
-from dragoman.cli.servers import read_server
-from dragoman.cli.words import OneOf, Whole, check_options, split_at_dashes
-
-if TYPE_CHECKING:
-    from dragoman.profile import Profile
+from dragoman.cli.profiles import profile_options, read_profile
+from dragoman.cli.servers import read_server, url_options
+from dragoman.cli.words import OneOf, Plain, ToServer, Whole
 
 EPILOG = """\b
 In an editor's configuration:
@@ -36,29 +34,6 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
 
-class Bridge(click.Command):
-    """Keeps the words behind `--` for the upstream command, byte for byte (CLI-01)."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        words, command = split_at_dashes(args)
-        if "--help" not in words and "-h" not in words:
-            check_options(ctx, words, self)
-        ctx.meta["dragoman.command"] = command
-        return super().parse_args(ctx, words)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return ["[OPTIONS] (-- COMMAND [ARGS]... | URL)"]
-
-
-class Plain(click.Command):
-    """A command whose options are checked by our rules."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--help" not in args and "-h" not in args:
-            check_options(ctx, args, self)
-        return super().parse_args(ctx, args)
-
-
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dragoman", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -72,7 +47,7 @@ def cli() -> None:
     """
 
 
-@cli.command(cls=Bridge, context_settings={"help_option_names": ["-h", "--help"]})
+@cli.command(cls=ToServer, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--listen",
     metavar="TARGET",
@@ -82,13 +57,7 @@ def cli() -> None:
 @click.option(
     "--upstream", metavar="TARGET", help="Where the server is: stdio:COMMAND, split as a shell splits words, or a URL."
 )
-@click.option(
-    "--profile",
-    metavar="NAME",
-    default="neutral",
-    show_default=True,
-    help="A profile (see: dragoman profiles) or a TOML file with one.",
-)
+@profile_options
 @click.option("--name", metavar="NAME", help="The server's name for the client when the server gives none.")
 @click.option(
     "--discover-timeout",
@@ -114,16 +83,7 @@ def cli() -> None:
     show_default=True,
     help="Largest response, or event of a stream, of a server at a URL.",
 )
-@click.option(
-    "--header", metavar="NAME:VALUE", multiple=True, help="Send this header to the server at a URL. May be repeated."
-)
-@click.option(
-    "--header-env",
-    metavar="NAME=VARIABLE",
-    multiple=True,
-    help="Send a header with the value of an environment variable. May be repeated.",
-)
-@click.option("--ca-file", metavar="FILE", help="Trust the certificates of this PEM file, too.")
+@url_options
 @click.option(
     "--allow-host",
     metavar="NAME",
@@ -161,21 +121,6 @@ def cli() -> None:
     help="Most progress notifications per second and request; more are dropped.",
 )
 @click.option(
-    "--allow-downgrade",
-    is_flag=True,
-    help="Use the fallback that the specification gives for what the client's revision lacks.",
-)
-@click.option(
-    "--allow-reencode",
-    is_flag=True,
-    help="Write audio and resource links in another form for clients that do not know them.",
-)
-@click.option(
-    "--restore-error-codes",
-    is_flag=True,
-    help="Give a missing resource the error code that the client's revision has for it.",
-)
-@click.option(
     "--log",
     metavar="FILE",
     is_flag=False,
@@ -189,6 +134,10 @@ def cli() -> None:
     show_default=True,
     help="How much is said on standard error.",
 )
+@click.option(
+    "--check-result", metavar="FILE", help="Serve nobody: tell what would be done with the reply in FILE, and end."
+)
+@reply_options
 @click.argument("target", required=False)
 @click.pass_context
 def bridge(ctx: click.Context, /, **options: object) -> int:
@@ -197,21 +146,21 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
     A command is started when the client sends initialize, and ends with the client. Exit code 0 when the client's
     input ends, 1 when the server's process stops first, 2 when the command line is wrong.
     """
-    from dragoman.cli.run import Settings, run_bridge
-
     on_the_line = click.core.ParameterSource.COMMANDLINE
     given = frozenset(name for name in options if ctx.get_parameter_source(name) is on_the_line)
-    server = read_server(ctx.meta["dragoman.command"], options, given)
+    behind = ctx.meta["dragoman.command"]
+    if options["check_result"] is not None:
+        return _check(behind, options, given)
+    for name in OF_A_CHECK:
+        if name in given:
+            raise click.UsageError(f"the option {_spelled(ctx, name)} needs --check-result")
+    from dragoman.cli.run import Settings, run_bridge
+
+    server = read_server(behind, options, given)
     listener = read_listener(options, given, os.environ)
     if options["name"] == "":
         raise click.UsageError("the value of --name is empty")
-    profile = _profile(str(options["profile"]))
-    if options["allow_downgrade"]:
-        profile = replace(profile, allow_downgrade=True)
-    if options["allow_reencode"]:
-        profile = replace(profile, allow_reencode=True)
-    if options["restore_error_codes"]:
-        profile = replace(profile, quirks=replace(profile.quirks, restore_resource_not_found=True))
+    profile = read_profile(options)
     if isinstance(options["progress_rate"], int):
         profile = replace(profile, progress_rate=options["progress_rate"])
     state_key = _state_key(options["state_key_env"])
@@ -235,6 +184,18 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
         raise click.UsageError(f"the file of --log cannot be written: {error.strerror}") from None
 
 
+def _check(behind: list[str] | None, options: dict[str, object], given: frozenset[str]) -> int:
+    """Only the report on a reply. A server may be named, as in the line that is checked, and is not used."""
+    named = behind is not None or options["upstream"] is not None or options["target"] is not None
+    server = read_server(behind, options, given) if named else None
+    return run_check(str(options["check_result"]), options, server is not None and server.target is not None)
+
+
+def _spelled(ctx: click.Context, name: str) -> str:
+    """How the option of that name is written."""
+    return next(parameter.opts[0] for parameter in ctx.command.params if parameter.name == name)
+
+
 def _state_key(variable: object) -> bytes | None:
     if variable is None:
         return None
@@ -249,22 +210,8 @@ def _state_key(variable: object) -> bytes | None:
         raise click.UsageError(f"the variable of --state-key-env {error}") from None
 
 
-def _profile(name: str) -> "Profile":
-    from dragoman.profile import NAMES, named
-
-    found = named(name)
-    if found is not None:
-        return found
-    if not name.endswith(".toml"):
-        raise click.UsageError(f"the value of --profile must be one of {', '.join(NAMES)}, or a .toml file")
-    from dragoman.profile.own import from_toml
-
-    try:
-        return from_toml(Path(name).read_text("utf-8"))
-    except OSError as error:
-        raise click.UsageError(f"the file of --profile cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise click.UsageError(f"the file of --profile is not usable: {error}") from None
+cli.add_command(check)
+cli.add_command(doctor)
 
 
 @cli.command(cls=Plain)

@@ -1,9 +1,9 @@
 """Which server a command line names: a command or a URL, and the options that belong to one of the two only."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,6 +15,32 @@ if TYPE_CHECKING:
 
 OF_A_URL = ("header", "header_env", "ca_file", "max_response_bytes")
 VISIBLE = "the value of the header {} stands on the command line, where other programs can see it; use --header-env"
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option(
+        "--header",
+        metavar="NAME:VALUE",
+        multiple=True,
+        help="Send this header to the server at a URL. May be repeated.",
+    ),
+    click.option(
+        "--header-env",
+        metavar="NAME=VARIABLE",
+        multiple=True,
+        help="Send a header with the value of an environment variable. May be repeated.",
+    ),
+    click.option("--ca-file", metavar="FILE", help="Trust the certificates of this PEM file, too."),
+)
+
+
+def url_options(command: F) -> F:
+    """A command that can be told how a server at a URL is reached; `read_server` reads what was said."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ def split_at_dashes(words: list[str]) -> tuple[list[str], list[str] | None]:
     return words[:end], words[end + 1 :]
 
 
-def check_options(ctx: click.Context, words: list[str], command: click.Command) -> None:
-    """Refuse unknown options and options without their value.
+def check_options(ctx: click.Context, words: list[str], command: click.Command, *, mixed: bool = False) -> None:
+    """Refuse unknown options and options without their value; `mixed` lets options stand behind another word.
 
     Raises:
         click.UsageError: with a sentence that repeats no value.
@@ -41,7 +41,7 @@ def check_options(ctx: click.Context, words: list[str], command: click.Command) 
             room -= 1
             if room < 0:
                 raise click.UsageError(f"word {place} is one too many", ctx)
-            followed = True
+            followed = not mixed
             continue
         if followed:
             raise click.UsageError(f"word {place} stands behind the URL; options go before it", ctx)
@@ -61,6 +61,29 @@ def check_options(ctx: click.Context, words: list[str], command: click.Command) 
             place += 1
         elif not value:
             raise click.UsageError(f"the value of {name} is empty", ctx)
+
+
+class ToServer(click.Command):
+    """Keeps the words behind `--` for the command of a server, byte for byte (CLI-01)."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words, command = split_at_dashes(args)
+        if "--help" not in words and "-h" not in words:
+            check_options(ctx, words, self)
+        ctx.meta["dragoman.command"] = command
+        return super().parse_args(ctx, words)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return ["[OPTIONS] (-- COMMAND [ARGS]... | URL)"]
+
+
+class Plain(click.Command):
+    """A command whose options are checked by our rules."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--help" not in args and "-h" not in args:
+            check_options(ctx, args, self, mixed=True)
+        return super().parse_args(ctx, args)
 
 
 class Whole(click.ParamType[int]):

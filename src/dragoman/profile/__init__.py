@@ -8,7 +8,7 @@ the optional ones apply, and how the bridge names things.
 `from_toml` in `dragoman.profile.own` reads one that a user wrote.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dragoman.profile.masks import ClientMask, ServerMask
 from dragoman.profile.passthrough import MetaPassthrough
@@ -63,6 +63,18 @@ class Profile:
             allow_reencode=self.allow_reencode,
             strict=self.quirks.strict_legacy_results,
             keep_structure=self.keep_structure,
+        )
+
+    def allowing(self, *, downgrade: bool = False, reencode: bool = False, restore_codes: bool = False) -> "Profile":
+        """This profile with these permissions beside its own; each name is that of an option of the command line."""
+        quirks = replace(self.quirks, restore_resource_not_found=True) if restore_codes else self.quirks
+        if quirks is self.quirks and not downgrade and not reencode:
+            return self
+        return replace(
+            self,
+            quirks=quirks,
+            allow_downgrade=self.allow_downgrade or downgrade,
+            allow_reencode=self.allow_reencode or reencode,
         )
 
     def mask_client(self, capabilities: Members) -> Members:

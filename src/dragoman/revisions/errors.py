@@ -38,6 +38,14 @@ def translated(
     return error
 
 
+def row_of_recoding(before: Members, after: Members) -> str | None:
+    """The row by which an error got another code, on whichever way; `None` when it has the same."""
+    codes = _code(before.get("code")), _code(after.get("code"))
+    if codes[0] == codes[1]:
+        return None
+    return "S3-03" if codes[0] == URL_REQUIRED else "S4-16"
+
+
 def unfollowed(error: Members) -> Members:
     """A request to visit a page, for a client that cannot be sent to one: -32603 with the message and without data."""
     return {name: value for name, value in _recoded(error, INTERNAL).items() if name != "data"}

@@ -145,6 +145,10 @@ class Row:
     falling: tuple[Rule, ...] = ()
     rising: tuple[Rule, ...] = ()
 
+    def kind(self, source: Revision, target: Revision) -> str:
+        """The classes for what a server of `source` sends to a client of `target`."""
+        return self.older_client if source.place > target.place else self.newer_client
+
 
 class Kind(Enum):
     REQUEST = "request"

@@ -13,7 +13,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 from dragoman.channel import Channel
 from dragoman.core.inflight import NEVER
@@ -40,6 +40,9 @@ SERVER = "the server's process"
 
 
 class Conversation:
+    """`owns_process` tells that the process is there for nothing else: its signals are ends of the conversation, and it
+    ends when the conversation cannot."""
+
     def __init__(
         self,
         front: Opening,
@@ -51,6 +54,7 @@ class Conversation:
         log: Log,
         stderr: Overflow,
         tap: Tap | None = None,
+        owns_process: bool = True,
     ) -> None:
         self.front = front
         self._out = out
@@ -61,6 +65,7 @@ class Conversation:
         self._log = log
         self._stderr = stderr
         self._tap = tap
+        self._owns_process = owns_process
         self._losses: dict[tuple[str, int], list[Loss]] = {}
         self._framer = Lines(limits.line)
         self._channel: Channel | None = None
@@ -82,8 +87,9 @@ class Conversation:
         self._input = Reader(0, loop, self._from_client, self._client_ended)
         if self._tap is not None:
             self.mediator.on_losses = self._keep_losses
-        spare()
-        with Signals(self._loop, lambda: self._end(EXIT_FINE)):
+        if self._owns_process:
+            spare()
+        with Signals(self._loop, self.stop) if self._owns_process else nullcontext():
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 if early:
@@ -92,6 +98,10 @@ class Conversation:
                 await self._over.wait()
                 await self._shut_down()
         return self._code if self._code is not None else EXIT_FINE
+
+    def stop(self) -> None:
+        """End as a signal would."""
+        self._end(EXIT_FINE)
 
     # ------------------------------------------------------------------ steps
 
@@ -284,7 +294,8 @@ class Conversation:
         channel = self._channel
         if channel is not None:
             channel.kill()
-        os._exit(self._code or EXIT_FINE)
+        if self._owns_process:
+            os._exit(self._code or EXIT_FINE)
 
     def _task(self, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         return self._tasks.create_task(work, name=name)

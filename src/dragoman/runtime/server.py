@@ -22,43 +22,69 @@ from dragoman.transports.http.server.listening import Listening, Place
 from dragoman.transports.pipes import Overflow
 
 
+class Serving:
+    """A listener that is started and ended by whoever holds it."""
+
+    def __init__(self, where: Place, shared: Shared, admission: Admission, gate: Gate) -> None:
+        self._where = where
+        self._shared = shared
+        self._endpoint = endpoint = Endpoint(shared)
+        limits = shared.limits
+
+        def note(text: str) -> None:
+            shared.log.note(Level.WARN, "endpoint", text)
+
+        app = App(lambda: endpoint, where.path, admission, gate, limits.reception, note)
+        self._listening = Listening(where, app, limits.reception, note)
+
+    @property
+    def url(self) -> str:
+        """Where it listens, with the port that the system chose if that was left to it; known from `start` on."""
+        return replace(self._where, port=self._listening.port).url
+
+    async def start(self) -> None:
+        """
+        Raises:
+            OSError: the address cannot be had, or a file of the certificate not be used.
+        """
+        await self._listening.start()
+
+    async def aclose(self) -> None:
+        """End in bounded time: nothing new is taken, what is in flight has its grace, then the server behind ends."""
+        grace = self._shared.limits.grace
+        self._listening.stop()
+        await self._endpoint.aclose(grace)
+        await self._listening.aclose(grace / 2)
+
+
 class Server:
+    """A listener in a process of its own."""
+
     def __init__(self, where: Place, shared: Shared, admission: Admission, gate: Gate, stderr: Overflow) -> None:
         self._where = where
         self._shared = shared
-        self._admission = admission
-        self._gate = gate
+        self._serving = Serving(where, shared, admission, gate)
         self._stderr = stderr
-        self._over: asyncio.Event
+        self._over = asyncio.Event()
 
     async def run(self) -> int:
         """Serve until a signal; gives the exit code."""
         loop = asyncio.get_running_loop()
         self._stderr.attach(loop)
-        self._over = asyncio.Event()
         log, limits = self._shared.log, self._shared.limits
-        endpoint = Endpoint(self._shared)
-
-        def note(text: str) -> None:
-            log.note(Level.WARN, "endpoint", text)
-
-        app = App(lambda: endpoint, self._where.path, self._admission, self._gate, limits.reception, note)
-        listening = Listening(self._where, app, limits.reception, note)
         try:
-            await listening.start()
+            await self._serving.start()
         except OSError as error:
             log.note(Level.ERR, "endpoint", f"cannot listen on {self._where.url}: {error.strerror or error}")
             return EXIT_LOST
         spare()
         with Signals(loop, self._over.set):
-            log.note(Level.INFO, "endpoint", f"listens on {replace(self._where, port=listening.port).url}")
+            log.note(Level.INFO, "endpoint", f"listens on {self._serving.url}")
             await self._over.wait()
             watchdog = threading.Timer(limits.watchdog, self._bite)
             watchdog.daemon = True
             watchdog.start()
-            listening.stop()
-            await endpoint.aclose(limits.grace)
-            await listening.aclose(limits.grace / 2)
+            await self._serving.aclose()
             watchdog.cancel()
         return EXIT_FINE
 

@@ -1,0 +1,123 @@
+"""`dragoman doctor`: visit a server, and tell what it is and how it is put behind the bridge."""
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.servers import Server, read_server, url_options
+from dragoman.cli.words import OneOf, ToServer, Whole
+
+if TYPE_CHECKING:
+    from dragoman.diagnostics.facts import Facts
+    from dragoman.diagnostics.report import Setup
+
+EXIT_UNDERSTOOD, EXIT_NOT_UNDERSTOOD = 0, 1
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class Visitor(ToServer):
+    """The server may also be named by a word of its own, in every form of --upstream."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return ["[OPTIONS] (-- COMMAND [ARGS]... | TARGET)"]
+
+
+@click.command(cls=Visitor)
+@click.option(
+    "--time-limit",
+    metavar="SECONDS",
+    type=Whole(1, 3600),
+    default=30,
+    show_default=True,
+    help="Time for the whole visit.",
+)
+@url_options
+@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
+@click.option(
+    "--log-level",
+    type=OneOf("err", "warn", "info", "debug"),
+    default="warn",
+    show_default=True,
+    help="How much is said on standard error.",
+)
+@click.argument("target", required=False)
+@click.pass_context
+def doctor(ctx: click.Context, /, **options: object) -> int:
+    """Visit a server, and tell what it is.
+
+    TARGET is a command or a URL, in every form of --upstream. The server is started or reached, asked what it is, and
+    its lists are read; nothing is called. The report says which revision it speaks, what clients of each revision get
+    of it through dragoman, and what to write into a configuration. Exit code 0 when the server is reached and
+    understood, 1 when not, 2 when the command line is wrong.
+    """
+    on_the_line = click.core.ParameterSource.COMMANDLINE
+    given = frozenset(name for name in options if ctx.get_parameter_source(name) is on_the_line)
+    named = {**options, "upstream": options["target"], "target": None}
+    server = read_server(ctx.meta["dragoman.command"], named, given)
+    facts = _visit(server, float(str(options["time_limit"])), str(options["log_level"]))
+    from dragoman.diagnostics.report import for_machine, for_person
+
+    setup = setup_of(server, facts, options)
+    if options["as_json"]:
+        click.echo(for_machine(facts, setup))
+    else:
+        for line in for_person(facts, setup):
+            click.echo(line)
+    return EXIT_UNDERSTOOD if facts.is_fine else EXIT_NOT_UNDERSTOOD
+
+
+def _visit(server: Server, seconds: float, level: str) -> "Facts":
+    import asyncio
+
+    from dragoman.diagnostics.doctor import examine
+    from dragoman.limits import Limits
+    from dragoman.runtime.log import CHOICES, Log
+    from dragoman.runtime.targets import to_command, to_url
+
+    log = Log("dragoman", CHOICES[level], _complain)
+    if server.target is None:
+        way = to_command(server.command)()
+    else:
+        way = to_url(server.target, server.transport, Limits().line)()
+    return asyncio.run(examine(way, server.transport, seconds, log, _complain))
+
+
+def _complain(data: bytes) -> None:
+    """Our own log, and what the server writes for people."""
+    sys.stderr.buffer.write(data)
+    sys.stderr.buffer.flush()
+
+
+def setup_of(server: Server, facts: "Facts", options: Mapping[str, Any]) -> "Setup":
+    """How the server is put into a configuration. No value of a header and no query of a URL is in it."""
+    from dragoman.diagnostics.report import Setup
+    from dragoman.wire.members import object_in, text_of
+
+    told = text_of((object_in(facts.ready.info) or {}).get("name")) if facts.ready is not None else None
+    if server.target is None:
+        return Setup(_plain(told or PurePath(server.command[0]).stem), ("--", *server.command))
+    address = server.target.address
+    url = address.url if "?" not in address.url else f"{address.url.partition('?')[0]}?..."
+    words = [f"--header-env={name}" for name in _headers(server, options)]
+    if options["ca_file"] is not None:
+        words.append(f"--ca-file={options['ca_file']}")
+    words += [url] if server.transport is None else ["--upstream", f"{server.transport.value}{url}"]
+    return Setup(_plain(told or address.host), tuple(words))
+
+
+def _headers(server: Server, options: Mapping[str, Any]) -> list[str]:
+    """The headers without their values: a value belongs into a variable."""
+    from_variables = [str(each) for each in options["header_env"]]
+    known = {each.partition("=")[0].lower() for each in from_variables}
+    assert server.target is not None
+    visible = [header.name for header in server.target.headers if header.name.lower() not in known]
+    return [*(f"{name}={name.upper().replace('-', '_')}" for name in visible), *from_variables]
+
+
+def _plain(name: str) -> str:
+    """A name that may stand in every configuration."""
+    return _NOT_IN_A_NAME.sub("-", name).strip("-")[:64] or "server"

@@ -1,0 +1,168 @@
+"""The bridge in a program of yours: the one that the command line builds, without its signals and its exit code."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from dragoman.embed.values import STDIO, AnyUpstream, Http, Listener, read_listen, read_profile, read_upstream
+from dragoman.exchange.notes import Level
+from dragoman.fronts.handshake import Identity
+from dragoman.limits import Limits
+from dragoman.profile import Profile
+from dragoman.runtime.assembly import Parts
+from dragoman.runtime.log import CHOICES, Log
+from dragoman.transports.pipes import Overflow
+
+if TYPE_CHECKING:
+    from dragoman.runtime.conversation import Conversation
+    from dragoman.runtime.server import Serving
+
+
+def bridge(
+    upstream: AnyUpstream,
+    *,
+    listen: str | Http = STDIO,
+    profile: Profile | str = "neutral",
+    allow_downgrade: bool = False,
+    allow_reencode: bool = False,
+    restore_error_codes: bool = False,
+    name: str | None = None,
+    limits: Limits | None = None,
+    state_key: bytes | None = None,
+    log_level: str = "warn",
+    record: Callable[[bytes], object] | None = None,
+) -> "Bridge":
+    """A bridge between the server `upstream` and the clients that come in at `listen`; nothing is started yet.
+
+    `upstream` is a `Command`, a `Url`, a `Way`, or a text as for `--upstream`. `listen` is an `Http`, its URL as a
+    text, or `stdio:.` for one client on our own standard streams, which are used for nothing else then. The other
+    values are those of the command line. `state_key` has 32 bytes; `record` gets each line of the frame log. Log lines
+    and what a process of a server writes for people go to standard error.
+
+    Raises:
+        ValueError: a value cannot be used; the sentence says which and why, and repeats nothing of it.
+    """
+    found = read_profile(profile).allowing(
+        downgrade=allow_downgrade, reencode=allow_reencode, restore_codes=restore_error_codes
+    )
+    if log_level not in CHOICES:
+        raise ValueError(f"log_level is none of {', '.join(CHOICES)}")
+    if state_key is not None and len(state_key) != 32:
+        raise ValueError("state_key does not have 32 bytes")
+    server, listener = read_upstream(upstream), read_listen(listen)
+    bounds = limits or Limits()
+    tap = None
+    if record is not None:
+        from dragoman.diagnostics.framelog import FrameLog
+
+        tap = FrameLog(record)
+    log = Log(found.name, CHOICES[log_level], complain)
+    parts = Parts(server.ways, server.era, found, bounds, log, Identity(name or server.name), state_key, tap)
+    return Bridge(parts, listener)
+
+
+def complain(data: bytes) -> None:
+    """Write to standard error, as far as there is one."""
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] - a program with windows has none
+        sys.stderr.write(data.decode("utf-8", "replace"))
+
+
+class Bridge:
+    """A bridge, which serves once.
+
+    `await bridge` serves until the end. `async with bridge:` serves while the block runs, and `await bridge` inside of
+    it waits for the end. The end comes by cancellation, by the end of the block, and on our own streams with the client
+    or the server as well. It is graceful: what is in flight has its time, then everything that was started is ended.
+    """
+
+    def __init__(self, parts: Parts, listener: Listener | None) -> None:
+        self._parts = parts
+        self._listener = listener
+        self._serving: Serving | None = None
+        self._conversation: Conversation | None = None
+        self._talk: asyncio.Task[int] | None = None
+        self._over = asyncio.Event()
+        self._is_used = False
+
+    @property
+    def url(self) -> str:
+        """Where clients come in, with the port that the system chose if that was left to it.
+
+        Raises:
+            RuntimeError: the bridge is not serving, or not on HTTP.
+        """
+        if self._serving is None:
+            raise RuntimeError("a bridge has a url while it serves on HTTP")
+        return self._serving.url
+
+    def __await__(self) -> Generator[Any, None, int]:
+        """Serve until the end, or wait for it if the bridge serves already. Gives 0, or 1 when a server on our own
+        streams stopped before its client.
+
+        Raises:
+            OSError: the place to listen on cannot be had.
+            RuntimeError: it has served before.
+        """
+        return (self._ended() if self._is_used else self._served()).__await__()
+
+    async def __aenter__(self) -> Self:
+        """Start to serve.
+
+        Raises:
+            OSError: the place to listen on cannot be had.
+            RuntimeError: it has served before.
+        """
+        if self._is_used:
+            raise RuntimeError("a bridge serves once; make another one")
+        self._is_used = True
+        if self._listener is None:
+            self._talk = self._begin()
+        else:
+            await self._listen(self._listener)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End as the end of the block does; a second time does nothing."""
+        serving, self._serving = self._serving, None
+        if serving is not None:
+            await serving.aclose()
+        if self._talk is not None and self._conversation is not None:
+            self._conversation.stop()
+            await asyncio.wait({self._talk})
+        self._over.set()
+
+    async def _served(self) -> int:
+        async with self:
+            return await self._ended()
+
+    async def _ended(self) -> int:
+        if self._talk is not None:
+            return await asyncio.shield(self._talk)
+        await self._over.wait()
+        return 0
+
+    def _begin(self) -> "asyncio.Task[int]":
+        parts = self._parts
+        stderr = Overflow(2, parts.limits.stderr)
+        self._conversation = parts.conversation(parts.ways(), stderr, owns_process=False)
+        loop = asyncio.get_running_loop()
+        return loop.create_task(self._conversation.run(), name="dragoman on the standard streams")
+
+    async def _listen(self, listener: Listener) -> None:
+        from dragoman.runtime.server import Serving
+
+        serving = Serving(listener.place, self._parts.shared(complain), listener.admission, listener.gate)
+        try:
+            await serving.start()
+        except OSError as error:
+            text = f"cannot listen on {listener.place.url}: {error.strerror or error}"
+            raise OSError(error.errno, text) from error
+        self._serving = serving
+        self._parts.log.note(Level.INFO, "endpoint", f"listens on {serving.url}")
