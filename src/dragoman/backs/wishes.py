@@ -9,7 +9,7 @@ the last of them is answered. If every one of them fails, it fails with the firs
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dragoman.exchange.changes import CHANGES
+from dragoman.exchange.changes import CHANGES, Early, is_wanted
 from dragoman.exchange.events import Changed, Filter, Reason, ServerError
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
@@ -37,6 +37,7 @@ class Wishes:
         self.due: float | None = None
         self._subscribed: dict[str, None] = {}
         self._asked: dict[bytes, tuple[str, str]] = {}  # by our id: the method and the URI
+        self._early = Early()
         self._change = FIRST
         self._wanted = Filter()
         self._failure: Fault | ServerError | None = None
@@ -46,6 +47,7 @@ class Wishes:
         """Hear of just these changes from now on; answered by `watching` or `not_watching`."""
         self._change, self._wanted = change, wanted
         self._failure, self._succeeded = None, False
+        self._early = Early()
         for uri in wanted.uris:
             if uri not in self._subscribed:
                 self._ask(SUBSCRIBE, uri)
@@ -66,14 +68,10 @@ class Wishes:
     def event(self, method: str, params: Members, now: float) -> None:
         """A change the server tells of. A URI below one that was subscribed to may change too, so any may come."""
         what = CHANGES[method]
-        wanted = {
-            Changed.TOOLS: self.filter.tools,
-            Changed.PROMPTS: self.filter.prompts,
-            Changed.RESOURCES: self.filter.resources,
-            Changed.RESOURCE: bool(self.filter.uris) and text_of(params.get("uri")) is not None,
-        }
-        if wanted[what]:
+        if _tells(self.filter, what, params):
             self._back.middle.changed(what, params, now)
+        elif self._asked and _tells(self._wanted, what, params):
+            self._early.add(what, params)
 
     def awaits(self, id: bytes) -> bool:
         """Whether a request of that id has no answer yet."""
@@ -115,3 +113,10 @@ class Wishes:
         self.filter = replace(self._wanted, uris=granted)
         if change != FIRST:
             self._back.middle.watching(change, self.filter, False, now)
+        for what, params in self._early.taken():
+            if _tells(self.filter, what, params):
+                self._back.middle.changed(what, params, now)
+
+
+def _tells(filter_: Filter, what: Changed, params: Members) -> bool:
+    return is_wanted(filter_, what) and (what is not Changed.RESOURCE or text_of(params.get("uri")) is not None)

@@ -379,8 +379,10 @@ class Stateful(Modern):
         told = self._streams.answered(change, granted) if change is not None else None
         if told is None:
             return
-        for stream, params in told:
+        for stream, params, early in told:
             super().told(stream, ACKNOWLEDGED, params)
+            for what, change_params in early:
+                super().told(stream, NOTICES[what], dict(change_params))
         if self._streams.is_behind:
             self._wish(now)
 
