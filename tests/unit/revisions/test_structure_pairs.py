@@ -28,7 +28,9 @@ def lowered(target: Revision, method: str, value: Any, policy: Policy) -> Any:
 @pytest.mark.parametrize(("schema", "structure"), PAIRS)
 def test_an_output_schema_that_stays_is_kept(target: Revision, policy: Policy, schema: Any, structure: Any) -> None:
     tool = {"name": "t", "inputSchema": {"type": "object"}} | ({} if schema is None else {"outputSchema": schema})
-    result: dict[str, Any] = {"content": []} | ({} if structure is None else {"structuredContent": structure})
+    result: dict[str, Any] = {"content": []}
+    if structure is not None:
+        result["structuredContent"] = structure
 
     listed = lowered(target, "tools/list", {"tools": [tool]}, policy)
     called = lowered(target, "tools/call", result, policy)
