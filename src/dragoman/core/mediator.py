@@ -141,6 +141,9 @@ class Mediator:
     def roots_changed(self) -> None:
         self.back.roots_changed()
 
+    def client_task(self, params: Members) -> None:
+        self.back.task(params)
+
     def left(self, reason: Reason, now: float) -> None:
         for call in self.inflight:
             self.cancel(call, reason, now)
@@ -272,6 +275,9 @@ class Mediator:
             self.visits.completed(text_of(params.get("elicitationId")), now)
         if self._caller is not None and self._caller.has("elicitation", "url"):
             self.front.elicitation_completed(params)
+
+    def server_task(self, params: Members) -> None:
+        self.front.task(params)
 
     def gone(self, why: Fault, now: float) -> None:
         if not self.is_open:

@@ -110,7 +110,7 @@ def test_a_server_that_can_be_used_has_no_trouble() -> None:
         ("prompts/list could not be read to its end: error -32000", facts(
             lists={"prompts/list": Listed((), "error -32000")}
         )),
-        ("only as tasks, which dragoman does not offer: slow", facts(
+        ("only as tasks, which a client of another revision cannot ask for: slow", facts(
             lists={"tools/list": tools({"name": "slow", "execution": {"taskSupport": "required"}})}
         )),
     ],
