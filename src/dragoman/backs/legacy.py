@@ -30,7 +30,7 @@ from dragoman.exchange.ports import FromServer
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
 from dragoman.revisions import LATEST_LEGACY, Revision, Trait
-from dragoman.revisions.capabilities import client_capabilities, is_undeclared
+from dragoman.revisions.capabilities import client_capabilities, undeclared
 from dragoman.revisions.methods import TASK_STATUS, TASKS, asks
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Opened, is_id
@@ -78,6 +78,7 @@ class Legacy:
         self._initialize_due = 0.0
         self._has_tried_other = False
         self._declared: Members | None = None  # by the server, from the end of the handshake on
+        self._undeclared: frozenset[str] = frozenset()  # requests that it must not be asked therefore
         self._is_settled = False
         self._tells_roots = False
         self._has_tasks = self._serves_tasks = False
@@ -97,6 +98,7 @@ class Legacy:
         self._flight.clear()
         self._initialize = self._set_level = self._level = None
         self._caller = self._declared = None
+        self._undeclared = frozenset()
         self._is_settled = self._has_tasks = self._serves_tasks = False
         self._tasks = Tasks()
         self.inquiries.clear()
@@ -125,7 +127,7 @@ class Legacy:
             self.out.append(wire.notice(TASK_STATUS, closed(params)))
 
     def call(self, call: Call, now: float) -> None:
-        if self._declared is not None and is_undeclared(call.method, self._declared, self.revision):
+        if call.method in self._undeclared:
             self.middle.failed(call, Fault(Cause.METHOD_NOT_FOUND, "the server did not declare it"), now)
             return
         self.settled(now)
@@ -295,6 +297,7 @@ class Legacy:
         self._initialize = None
         self.revision = ready.revision
         self._declared = ready.capabilities
+        self._undeclared = undeclared(ready.capabilities, ready.revision)
         told = client_capabilities(self._caller.capabilities, self._caller.revision, ready.revision)
         self._has_tasks = "tasks" in told
         shared = self._caller.revision.has(Trait.TASKS) and ready.revision.has(Trait.TASKS)

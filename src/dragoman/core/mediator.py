@@ -215,7 +215,8 @@ class Mediator:
     def done(self, call: Call, result: Members, now: float) -> None:
         if not self.inflight.leave(call):
             return
-        self._forget(call)
+        if self._rounds or self.visits:
+            self._forget(call)
         if self.inquiries:
             self.inquiries.call_over(call, Reason.CALL_ENDED, now)
         lowered = self._down.apply(call.method, Part.RESULT, result, self._policy, self.losses)

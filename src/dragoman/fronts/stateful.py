@@ -196,14 +196,16 @@ class Stateful(Modern):
 
     def done(self, call: Call, result: Members, now: float) -> None:
         assert isinstance(call, Request)
-        self._lacking.pop(call.key, None)
-        if self._keep(call, result):
+        if self._lacking:
+            self._lacking.pop(call.key, None)
+        if self._parked and self._keep(call, result):
             return
         if not self._passes and call.method != LISTEN:
             given = object_in(result.get("_meta"))
             result["_meta"] = closed({**opened(self._stamp), **given}) if given else self._stamp
         super().done(call, result, now)
-        self._next_turn(now)
+        if self._turns.are_taken:
+            self._next_turn(now)
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
         assert isinstance(call, Request)

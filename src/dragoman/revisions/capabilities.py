@@ -55,9 +55,11 @@ def server_capabilities(declared: Members, source: Revision, target: Revision) -
     return kept
 
 
-def is_undeclared(method: str, declared: Members, revision: Revision) -> bool:
-    """Whether a client of `revision` must not send this request to a server that declared this (H-15)."""
-    return revision.has(Trait.NEGOTIATED) and NEEDS.get(method, method) not in declared
+def undeclared(declared: Members, revision: Revision) -> frozenset[str]:
+    """The requests that a client of `revision` must not send to a server that declared this (H-15)."""
+    if not revision.has(Trait.NEGOTIATED):
+        return frozenset()
+    return frozenset(method for method, needed in NEEDS.items() if needed not in declared)
 
 
 def _judged(declared: Members, source: Revision, target: Revision, judges: dict[str, _Judge]) -> Members:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.revisions import LATEST, LATEST_LEGACY, ORDER, Revision, named
-from dragoman.revisions.capabilities import NEEDS, client_capabilities, is_undeclared, server_capabilities
+from dragoman.revisions.capabilities import NEEDS, client_capabilities, server_capabilities, undeclared
 from dragoman.revisions.methods import FORWARDED
 from dragoman.revisions.methods import TASKS as METHODS_OF_TASKS
 from dragoman.wire.members import closed, opened
@@ -180,4 +180,4 @@ def test_what_was_not_declared_is_asked_only_where_the_revision_lets_it(name: st
     declared = opened(b'{"tools":{},"resources":{}}')
     for method in FORWARDED:
         wanted = strict and NEEDS[method] not in ("tools", "resources")
-        assert is_undeclared(method, declared, revision(name)) is wanted
+        assert (method in undeclared(declared, revision(name))) is wanted
