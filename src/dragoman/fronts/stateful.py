@@ -395,6 +395,8 @@ class Stateful(Modern):
     # ------------------------------------------------------------------ time
 
     def wake(self) -> float:
+        if not (self._parked or self._early):
+            return self._turns.wake if self._turns.are_taken else NEVER
         dues = [parked.due for parked in self._parked.values() if parked.is_away or parked.asked]
         return min((self._turns.wake, *dues, *(due for _, _, due in self._early)))
 
