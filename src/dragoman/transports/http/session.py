@@ -70,6 +70,7 @@ class SessionChannel:
         self._road = Road(self._endpoint, self._reading, limits, bounds, self._tell)
         self._opening: Outgoing | None = None
         self._session: Session | None = None
+        self._beginning: Exchange | None = None
         self._renewal: asyncio.Task[Loss | None] | None = None
         self._renewals = 0
         self._listening: asyncio.Task[None] | None = None
@@ -175,6 +176,8 @@ class SessionChannel:
 
     async def _tell_server(self, out: Outgoing, session: Session | None) -> None:
         reserved = session.reserved if session is not None else None
+        if session is None and self._beginning is not None:
+            reserved = self._beginning.reserved  # what a server asks before the answer to initialize, such as ping
         try:
             async with self._endpoint.sent("POST", post_headers(session), out.body, reserved) as response:
                 if response.status >= 400:
@@ -229,7 +232,7 @@ class SessionChannel:
                 self._session = agreed(answer.result, exchange.minted, exchange.origin)
             self._answer(id, answer)
 
-        exchange = self._exchange(out, id, None, answered)
+        exchange = self._beginning = self._exchange(out, id, None, answered)
         self._unposted.discard(id)
         await exchange.run(lambda: self._backlog.take(id))
 
