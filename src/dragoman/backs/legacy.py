@@ -225,7 +225,7 @@ class Legacy:
             if frame.method is UNSET:
                 self._reply(frame, now)
             elif frame.id is UNSET:
-                self._notice(frame.method, frame.params if frame.params is not UNSET else {}, now)
+                self._notice(frame.method, frame.params if frame.params is not UNSET else {}, of, now)
             else:
                 self._request(frame.method, bytes(frame.id), frame.params, of, now)
         elif type(frame) is Broken:
@@ -322,7 +322,7 @@ class Legacy:
         call = sent.call if sent is not None else None
         self.inquiries.add(id, method, params if params is not UNSET else None, call, now)
 
-    def _notice(self, method: str, params: Members, now: float) -> None:
+    def _notice(self, method: str, params: Members, of: bytes | None, now: float) -> None:
         if method == "notifications/progress":
             token, value = params.get("progressToken"), params.get("progress")
             sent = self._flight.get(bytes(token)) if token is not None else None
@@ -333,7 +333,7 @@ class Legacy:
         elif method == "notifications/message":
             level = text_of(params.get("level"))
             if level in LEVELS and "data" in params:
-                self.middle.logged(level, params, now)
+                self._logged(level, params, of, now)
         elif method == "notifications/cancelled":
             note_cancelled(self.notes, params)
             id = params.get("requestId")
@@ -346,6 +346,14 @@ class Legacy:
             self.wishes.event(method, params, now)
         else:
             self._note_dropped(method)
+
+    def _logged(self, level: str, params: Members, of: bytes | None, now: float) -> None:
+        """A log message is of the request that the transport names; a client of the modern era wants it by request."""
+        sent = self._flight.get(of) if of is not None else None
+        if sent is None or not sent.call.caller.is_modern:
+            self.middle.logged(level, params, now)
+        elif sent.call.caller.hears(level):
+            self.middle.told(sent.call, "notifications/message", params, now)
 
     def _broken(self, broken: Broken, now: float) -> None:
         id, asks = broken.id, method_in(broken.excerpt)
