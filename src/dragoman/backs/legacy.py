@@ -171,6 +171,13 @@ class Legacy:
         """A request of ours has no answer and gets none; the server may well live on."""
         self._fail(id, why, now)
 
+    def renewed(self, now: float) -> None:
+        """The server has forgotten what it was asked before, as a new session took the place of ours."""
+        if self._is_settled:
+            self._level = None
+            self._tell_level()
+            self.wishes.renew(now)
+
     def lost(self, why: Fault, now: float) -> None:
         """The server is gone; while it was being initialized, that is the outcome."""
         initializing = self._initialize is not None

@@ -383,6 +383,8 @@ class Stateful(Modern):
             self.middle.watch(*wish, now)
 
     def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
+        for stream, what, params in self._streams.missed() if gap else ():
+            self._tell(stream, NOTICES[what], params)
         self._acknowledge(change, granted, now)
 
     def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:

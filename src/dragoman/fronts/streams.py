@@ -92,13 +92,28 @@ class Streams:
         def hears(filter_: Filter) -> bool:
             if what is Changed.RESOURCE:
                 return bool(filter_.uris) and uri is not None and _covers(filter_.uris, uri)
-            return {
-                Changed.TOOLS: filter_.tools,
-                Changed.PROMPTS: filter_.prompts,
-                Changed.RESOURCES: filter_.resources,
-            }[what]
+            return what in _lists(filter_)
 
         return [call for call, filter_ in self._open.items() if call not in self._waiting and hears(filter_)]
+
+    def missed(self) -> list[tuple[Call, Changed, Members]]:
+        """What the streams are told after a gap: whatever they hear of may have changed."""
+        told: list[tuple[Call, Changed, Members]] = []
+        for call, filter_ in self._open.items():
+            if call not in self._waiting:
+                told += [(call, what, {}) for what in _lists(filter_)]
+                told += [(call, Changed.RESOURCE, {"uri": raw(uri)}) for uri in filter_.uris]
+        return told
+
+
+def _lists(filter_: Filter) -> list[Changed]:
+    """The lists whose changes a stream hears of."""
+    wanted = {
+        Changed.TOOLS: filter_.tools,
+        Changed.PROMPTS: filter_.prompts,
+        Changed.RESOURCES: filter_.resources,
+    }
+    return [what for what, is_wanted in wanted.items() if is_wanted]
 
 
 def _covers(uris: tuple[str, ...], uri: str) -> bool:
