@@ -178,6 +178,7 @@ class Side:
         self.losses: list[tuple[bytes, Loss]] = []
         self.notes: list[str] = []
         self.drains = 0
+        self.renewals = 0
         self.channel: HttpChannel | SessionChannel | SseChannel | AnyChannel
         self.changed = asyncio.Event()
 
@@ -197,6 +198,10 @@ class Side:
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+        self.changed.set()
+
+    def renew(self) -> None:
+        self.renewals += 1
         self.changed.set()
 
     def drain(self) -> None:
@@ -254,16 +259,10 @@ async def connected(
     side = side or Side()
     given = tuple(Header(name, value) for name, value in (headers or {}).items())
     target = Target(address(url), given, ca_file, environment or {})
-    channel = side.channel = kind(
-        target,
-        asyncio.get_running_loop(),
-        limits or replace(Limits(), grace=1.0),
-        side.take,
-        side.lose,
-        side.drain,
-        side.note,
-        Bounds(**bounds),
-    )
+    whereto = target, asyncio.get_running_loop(), limits or replace(Limits(), grace=1.0)
+    ears = side.take, side.lose, side.drain, side.note, Bounds(**bounds)
+    channel = kind(*whereto, *ears) if kind is HttpChannel else SessionChannel(*whereto, *ears, side.renew)
+    side.channel = channel
     try:
         yield side
     finally:

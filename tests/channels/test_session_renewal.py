@@ -12,7 +12,7 @@ from channels.scripted_session import LATEST, LOG, QUICK, Sessions, echo, held, 
 from dragoman.faults import Cause
 from dragoman.limits import Timeouts
 
-PROVES = ("B53", "B108", "B110", "B122", "EXIT-05", "HTTP-10", "HTTP-11")
+PROVES = ("B53", "B98", "B108", "B110", "B122", "EXIT-05", "HTTP-10", "HTTP-11")
 
 
 async def bad(request: Request) -> None:
@@ -376,5 +376,33 @@ def test_a_redirect_keeps_post_get_and_delete_with_their_session() -> None:
             await side.answer(1)
         assert moved == ["POST"]
         assert sessions.seen[-1] == "DELETE"
+
+    played(scene)
+
+
+@pytest.mark.parametrize("lives", [True, False], ids=["after a while", "at once"])
+def test_a_stream_whose_session_is_forgotten_begins_a_new_one_unless_it_never_lived(lives: bool) -> None:
+    async def scene() -> None:
+        go = asyncio.Event()
+
+        async def get(request: Request) -> None:
+            await request.stream(b": here\n\n", end=False)
+            if request["Mcp-Session-Id"] == "s1":
+                await go.wait()
+                sessions.known.clear()
+                await request.raw(b"0\r\n\r\n")
+            else:
+                await request.gone()
+
+        sessions = Sessions(get=get)
+        async with opened(sessions, replace(QUICK, settled=0.0 if lives else 60.0)) as (_, side):
+            await sessions.until_seen("GET", 1)
+            go.set()
+            await sessions.until_seen("GET", 3 if lives else 2)
+            await side.until(lambda: bool(side.renewals if lives else side.notes))
+            assert (side.renewals, sessions.count) == (lives, 1 + lives)
+            side.call(2)
+            assert await side.answer(2) == result(2, text="fine")
+            assert (side.renewals, sessions.count) == (1, 2)
 
     played(scene)

@@ -9,11 +9,42 @@ from channels.scripted_http import Request, event, html, played
 from channels.scripted_session import LOG, Sessions, echo, held, opened, opening, result
 from dragoman.faults import Cause
 
-PROVES = ("B113", "B126", "B128", "B129", "B131", "EXIT-05", "SIZE-04")
+PROVES = ("B94", "B113", "B126", "B128", "B129", "B131", "EXIT-05", "SIZE-04")
 
 
 def primed(id: str) -> bytes:
     return f"id: {id}\ndata:\n\n".encode()
+
+
+# ---------------------------------------------------------------------- initialize
+
+
+def test_what_the_server_asks_before_the_answer_to_initialize_is_answered_in_its_session() -> None:
+    ping = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
+
+    class Early(Sessions):
+        async def initialize(self, request: Request) -> None:
+            self.known.add("s1")
+            await request.raw(
+                b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nMcp-Session-Id: s1\r\n"
+                b"Transfer-Encoding: chunked\r\n\r\n"
+            )
+            await request.chunk(event(ping))
+            await self.until_seen("POST", 1)
+            await request.chunk(event(result(request.id, **opening())))
+            await request.raw(b"0\r\n\r\n")
+
+    async def scene() -> None:
+        sessions = Early()
+        async with opened(sessions, handshake=False) as (server, side):
+            side.call(0, "initialize")
+            assert await side.messages(1) == [ping]
+            side.say({"id": "p", "result": {}})
+            await side.answer(0)
+            answer = server.requests[1]
+            assert (answer["Mcp-Session-Id"], answer["MCP-Protocol-Version"]) == ("s1", None)
+
+    played(scene)
 
 
 # ---------------------------------------------------------------------- GET

@@ -1,7 +1,9 @@
 """Calls of a modern client that wait in the bridge while an older server waits for its answer: what if one of the three
 goes away meanwhile."""
 
+import os
 import secrets
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +14,7 @@ from support.listener import call, error_of, modern, text_of
 from support.listening import Client, Listening
 from support.processes import MODERN, OLDER, Bridge, Scripted, is_gone
 
-PROVES = ("SDKMRTR-02", "SEAL-03", "SEAL-07", "B43", "B92")
+PROVES = ("EXIT-02", "SDKMRTR-02", "SEAL-03", "SEAL-07", "B43", "B92")
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(sys.platform == "win32", reason="the scripted server locks files as POSIX does"),
@@ -82,6 +84,18 @@ def test_a_client_on_a_pipe_that_vanishes_ends_bridge_and_server(scripted: Make)
         assert bridge.end() == 0
     assert is_gone(server.pids()[-1])
     assert asked(server) == 1
+
+
+def test_a_client_on_a_pipe_hears_of_a_server_that_stopped_while_nobody_called(scripted: Make) -> None:
+    server = scripted(script=OLDER)
+    with Bridge(server.command) as bridge:
+        bridge.revision = MODERN
+        bridge.send(tool(1, "t"))
+        os.kill(int(text_of(bridge.answer(1))), signal.SIGKILL)
+        bridge.says(b"the server's process")
+        bridge.send(tool(2, "t"))
+        assert error_of(bridge.answer(2)) == (-32603, "upstream_exited")
+        assert bridge.wait() == 1
 
 
 @pytest.mark.parametrize("is_kept", [True, False], ids=["key kept", "key lost"])

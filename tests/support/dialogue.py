@@ -160,6 +160,11 @@ class Dialogue:
         self._back.lost(Fault(Cause.UPSTREAM_EXITED), self.now)
         return self._settle()
 
+    def server_forgets(self) -> "Dialogue":
+        """The server has a new session for us, and knows nothing more of what it was asked in the old one."""
+        self._back.renewed(self.now)
+        return self._settle()
+
     def fails(self, id: Any, status: int) -> "Dialogue":
         """The request with this id is answered with an HTTP status and nothing more."""
         why = Fault(Cause.TRANSPORT_FAILED, f"HTTP status {status}", status=status)

@@ -9,6 +9,7 @@
     @  3600.1                                                    time passes, in seconds
     N  warning text                                              the log has a line with this text by now
     !  server dies | client leaves | spawn fails | spawn works   what happens outside the pipes
+    !  server forgets                                            a new session took the place of the one there was
     !  $1 fails with 404                                         the request has this HTTP status, and no answer
     =  state ready | starts 1 | stops 0 | open 0 | asked 0       what is true now
 
@@ -213,6 +214,8 @@ def _happen(dialogue: Dialogue, what: str, bound: dict[str, Any]) -> None:
         dialogue.fails(bound[name], int(status))
     elif what == "server dies":
         dialogue.server_dies()
+    elif what == "server forgets":
+        dialogue.server_forgets()
     elif what == "client leaves":
         dialogue.client_leaves()
     else:

@@ -30,7 +30,7 @@ from dragoman.exchange.ports import FromServer
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
 from dragoman.revisions import LATEST_LEGACY, Revision, Trait
-from dragoman.revisions.capabilities import client_capabilities, undeclared
+from dragoman.revisions.capabilities import client_capabilities, server_capabilities, undeclared
 from dragoman.revisions.methods import TASK_STATUS, TASKS, asks
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Opened, is_id
@@ -81,7 +81,6 @@ class Legacy:
         self._undeclared: frozenset[str] = frozenset()  # requests that it must not be asked therefore
         self._is_settled = False
         self._tells_roots = False
-        self._has_tasks = self._serves_tasks = False
         self._tasks = Tasks()
         self._set_level: bytes | None = None
         self._level: str | None = None
@@ -99,7 +98,7 @@ class Legacy:
         self._initialize = self._set_level = self._level = None
         self._caller = self._declared = None
         self._undeclared = frozenset()
-        self._is_settled = self._has_tasks = self._serves_tasks = False
+        self._is_settled = False
         self._tasks = Tasks()
         self.inquiries.clear()
         self.wishes.forget()
@@ -123,7 +122,7 @@ class Legacy:
             self.out.append(wire.notice("notifications/roots/list_changed"))
 
     def task(self, params: Members) -> None:
-        if self._has_tasks:
+        if self._tasks.of_client:
             self.out.append(wire.notice(TASK_STATUS, closed(params)))
 
     def call(self, call: Call, now: float) -> None:
@@ -182,6 +181,13 @@ class Legacy:
         """A request of ours has no answer and gets none; the server may well live on."""
         self._fail(id, why, now)
 
+    def renewed(self, now: float) -> None:
+        """The server has forgotten what it was asked before, as a new session took the place of ours."""
+        if self._is_settled:
+            self._level = None
+            self._tell_level()
+            self.wishes.renew(now)
+
     def lost(self, why: Fault, now: float) -> None:
         """The server is gone; while it was being initialized, that is the outcome."""
         initializing = self._initialize is not None
@@ -236,7 +242,7 @@ class Legacy:
             if frame.method is UNSET:
                 self._reply(frame, now)
             elif frame.id is UNSET:
-                self._notice(frame.method, frame.params if frame.params is not UNSET else {}, now)
+                self._notice(frame.method, frame.params if frame.params is not UNSET else {}, of, now)
             else:
                 self._request(frame.method, bytes(frame.id), frame.params, of, now)
         elif type(frame) is Broken:
@@ -258,8 +264,7 @@ class Legacy:
         elif frame.result is None:
             self.middle.failed(sent.call, Fault(Cause.INVALID_RESPONSE, "the result is not an object"), now)
         else:
-            if self._serves_tasks:
-                self._tasks.begin(id, frame.result, sent.call)
+            self._tasks.begin(id, frame.result, sent.call)
             self.middle.done(sent.call, frame.result, now)
             if self.notes.debugs:
                 self._note_exchange(sent, "complete", now)
@@ -299,9 +304,8 @@ class Legacy:
         self._declared = ready.capabilities
         self._undeclared = undeclared(ready.capabilities, ready.revision)
         told = client_capabilities(self._caller.capabilities, self._caller.revision, ready.revision)
-        self._has_tasks = "tasks" in told
-        shared = self._caller.revision.has(Trait.TASKS) and ready.revision.has(Trait.TASKS)
-        self._serves_tasks = shared and "tasks" in ready.capabilities
+        offered = server_capabilities(ready.capabilities, ready.revision, self._caller.revision)
+        self._tasks = Tasks("tasks" in told, "tasks" in offered)
         self._tells_roots = is_true((object_in(told.get("roots")) or {}).get("listChanged"))
         self.middle.ready(ready, now)
 
@@ -330,17 +334,19 @@ class Legacy:
             return
         elif self._declared is None:
             fault = Fault(Cause.NOT_INITIALIZED)
-        elif method not in (QUESTIONS | TASKS if self._has_tasks else QUESTIONS) or method not in asks(self.revision):
+        elif not (method in QUESTIONS or (method in TASKS and self._tasks.of_client)) or method not in asks(
+            self.revision
+        ):
             fault = Fault(Cause.METHOD_NOT_FOUND)
         if fault is not None:
             self.out.append(wire.failure(id, fault.error()))
             return
         sent = self._flight.get(of) if of is not None else None
         call = sent.call if sent is not None else None
-        shares_tasks = self._has_tasks or self._serves_tasks
-        self.inquiries.add(id, method, params if params is not UNSET else None, call, now, keeps_task=shares_tasks)
+        given = params if params is not UNSET else None
+        self.inquiries.add(id, method, given, call, now, keeps_task=self._tasks.of_client or self._tasks.of_server)
 
-    def _notice(self, method: str, params: Members, now: float) -> None:
+    def _notice(self, method: str, params: Members, of: bytes | None, now: float) -> None:
         if method == "notifications/progress":
             token, value = params.get("progressToken"), params.get("progress")
             sent = self._flight.get(bytes(token)) if token is not None else None
@@ -352,7 +358,7 @@ class Legacy:
         elif method == "notifications/message":
             level = text_of(params.get("level"))
             if level in LEVELS and "data" in params:
-                self.middle.logged(level, params, now)
+                self._logged(level, params, of, now)
         elif method == "notifications/cancelled":
             note_cancelled(self.notes, params)
             id = params.get("requestId")
@@ -361,13 +367,21 @@ class Legacy:
         elif method == "notifications/elicitation/complete" and self.revision.has(Trait.ELICITATION_MODES):
             if text_of(params.get("elicitationId")) is not None:
                 self.middle.elicitation_completed(params, now)
-        elif method == TASK_STATUS and self._serves_tasks:
+        elif method == TASK_STATUS and self._tasks.of_server:
             self._tasks.status(params)
             self.middle.server_task(params)
         elif method in CHANGES:
             self.wishes.event(method, params, now)
         else:
             self._note_dropped(method)
+
+    def _logged(self, level: str, params: Members, of: bytes | None, now: float) -> None:
+        """A log message is of the request that the transport names; a client of the modern era wants it by request."""
+        sent = self._flight.get(of) if of is not None else None
+        if sent is None or not sent.call.caller.is_modern:
+            self.middle.logged(level, params, now)
+        elif sent.call.caller.hears(level):
+            self.middle.told(sent.call, "notifications/message", params, now)
 
     def _broken(self, broken: Broken, now: float) -> None:
         id, asks = broken.id, method_in(broken.excerpt)

@@ -195,6 +195,9 @@ class Modern:
         for id in (*self._rounds, *([self._discover] if self._discover is not None else ()), *self.watcher.ids):
             self.lane_lost(id, why, True, now)
 
+    def renewed(self, now: float) -> None:
+        """There is nothing that such a server could forget."""
+
     def lost(self, why: Fault, now: float) -> None:
         """The server is gone; while it was being discovered, that is the outcome."""
         discovering = self._discover is not None

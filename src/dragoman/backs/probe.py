@@ -131,6 +131,9 @@ class Probe:
         else:
             self._inner.lane_lost(id, why, may_retry, now)
 
+    def renewed(self, now: float) -> None:
+        self._inner.renewed(now)
+
     def lost(self, why: Fault, now: float) -> None:
         """The server is gone. One that `server/discover` has ended gets its handshake on a new process (B42)."""
         caller, was_asked, self._is_asked = self._opening, self._is_asked, False

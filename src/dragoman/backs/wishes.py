@@ -4,6 +4,8 @@ Lists need nothing upstream: the server tells of them unasked, and what is not w
 that a wish adds or gives up is a request, `resources/subscribe` or `resources/unsubscribe`. The wish is in force when
 the last of them is answered. If every one of them fails, it fails with the first error, and what was in force stays
 (CHANGE-07). A front lets wishes run one at a time (CHANGE-01).
+
+A server that forgot its subscriptions is asked for them again, and then everything may have changed meanwhile (B98).
 """
 
 from dataclasses import replace
@@ -42,18 +44,35 @@ class Wishes:
         self._wanted = Filter()
         self._failure: Fault | ServerError | None = None
         self._succeeded = False
+        self._has_gap = False
 
     def want(self, change: int, wanted: Filter, now: float) -> None:
         """Hear of just these changes from now on; answered by `watching` or `not_watching`."""
         self._change, self._wanted = change, wanted
         self._failure, self._succeeded = None, False
         self._early = Early()
+        asked = {uri for method, uri in self._asked.values() if method == SUBSCRIBE}  # of a server that forgot
         for uri in wanted.uris:
-            if uri not in self._subscribed:
+            if uri not in self._subscribed and uri not in asked:
                 self._ask(SUBSCRIBE, uri)
         for uri in self._subscribed:
             if uri not in wanted.uris:
                 self._ask(UNSUBSCRIBE, uri)
+        if self._asked:
+            self.due = now + self._seconds
+        else:
+            self._settle(now)
+
+    def renew(self, now: float) -> None:
+        """Nothing is subscribed to any more: ask again for what is wanted."""
+        if not self._asked:
+            self._change, self._wanted = FIRST, self.filter
+            self._failure, self._succeeded = None, False
+        lost, self._subscribed = self._subscribed, {}
+        self._has_gap = bool(self.filter)
+        for uri in lost:
+            if uri in self._wanted.uris:
+                self._ask(SUBSCRIBE, uri)
         if self._asked:
             self.due = now + self._seconds
         else:
@@ -106,13 +125,16 @@ class Wishes:
 
     def _settle(self, now: float) -> None:
         change, failure, self.due = self._change, self._failure, None
+        has_gap, self._has_gap = self._has_gap, False
         if failure is not None and not self._succeeded:
             self._back.middle.not_watching(change, failure, now)
+            if has_gap:
+                self._back.middle.watching(None, self.filter, True, now)
             return
         granted = tuple(uri for uri in self._wanted.uris if uri in self._subscribed)
         self.filter = replace(self._wanted, uris=granted)
-        if change != FIRST:
-            self._back.middle.watching(change, self.filter, False, now)
+        if change != FIRST or has_gap:
+            self._back.middle.watching(change or None, self.filter, has_gap, now)
         for what, params in self._early.taken():
             if _tells(self.filter, what, params):
                 self._back.middle.changed(what, params, now)

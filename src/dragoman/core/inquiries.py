@@ -23,10 +23,17 @@ from dragoman.limits import Patience, patience_of
 from dragoman.revisions.capabilities import client_capabilities
 from dragoman.revisions.methods import TASKS
 from dragoman.revisions.plan import Plan, Policy
-from dragoman.wire.members import Members, closed, object_in, opened, text_of
+from dragoman.wire.members import Members, closed, object_in, opened, raw, text_of
 
 if TYPE_CHECKING:
     from dragoman.core.mediator import Mediator
+
+
+EVERYTHING = {
+    "roots": raw({}),
+    "sampling": raw({"context": {}, "tools": {}}),
+    "elicitation": raw({"form": {}, "url": {}}),
+}
 
 
 class Asked(Call):
@@ -68,8 +75,10 @@ class Inquiries:
         self._down: Plan
 
     def begin(self, caller: Caller, up: Plan, down: Plan) -> None:
-        """The handshake is over: `up` leads to the server. It may ask for what its own revision let it be told."""
-        told = client_capabilities(caller.capabilities, caller.revision, down.source)
+        """The handshake is over: `up` leads to the server. It may ask for what its own revision let it be told, and in
+        calls of a client without a handshake for what each of them declares, which only the front knows."""
+        declared = EVERYTHING if caller.is_modern else caller.capabilities
+        told = client_capabilities(declared, caller.revision, down.source)
         self._declared = caller
         self._caller = replace(caller, capabilities=told)
         self._up, self._down = up, down

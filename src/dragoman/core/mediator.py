@@ -184,7 +184,7 @@ class Mediator:
 
     def told(self, call: Call, method: str, params: Members, now: float) -> None:
         if call in self.inflight:
-            self.front.told(call, method, params)
+            self.front.told(call, method, params, now)
 
     def asked(self, call: Call, requests: Raw, now: float) -> None:
         if call not in self.inflight:

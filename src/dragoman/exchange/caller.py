@@ -42,6 +42,10 @@ class Caller:
             return "form" in declared or "url" not in declared
         return part is None or part in declared
 
+    def hears(self, level: str) -> bool:
+        """Whether the client wants log messages of a level."""
+        return self.level is not None and LEVELS.index(level) >= LEVELS.index(self.level)
+
     def declared(self) -> Raw:
         """The capabilities as one object."""
         return closed(self.capabilities)

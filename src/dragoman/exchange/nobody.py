@@ -96,7 +96,7 @@ class Unmoved(Front):
     def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
         pass
 
-    def told(self, call: Call, method: str, params: Members) -> None:
+    def told(self, call: Call, method: str, params: Members, now: float) -> None:
         pass
 
     def ask(self, call: Call, questions: list[Question], now: float) -> None:

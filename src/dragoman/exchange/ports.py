@@ -74,7 +74,7 @@ class Front(Protocol):
 
     def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None: ...
 
-    def told(self, call: Call, method: str, params: Members) -> None:
+    def told(self, call: Call, method: str, params: Members, now: float) -> None:
         """A notification that belongs to the call, for a client that knows it as it is."""
         ...
 

@@ -78,11 +78,13 @@ class Introductions:
         if capabilities is None:
             return Fault(Cause.MISSING_META, f"{CLIENT_CAPABILITIES} is missing or no object")
         info, level = meta.get(CLIENT_INFO), text_of(meta.get(LOG_LEVEL))
+        if LOG_LEVEL in meta and level not in LEVELS:
+            return Fault(Cause.MISSING_META, f"{LOG_LEVEL} is no level")
         caller = Caller(
             revision,
             {name: own(value) for name, value in capabilities.items()},
             own(info) if info is not None and is_object(info) else None,
-            level if level in LEVELS else None,
+            level,
             principal,
         )
         if is_kept:

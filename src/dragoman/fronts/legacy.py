@@ -408,7 +408,7 @@ class Legacy:
         if frame is not None:
             self.out.tell(call.lane, frame)
 
-    def told(self, call: Call, method: str, params: Members) -> None:
+    def told(self, call: Call, method: str, params: Members, now: float) -> None:
         """A client with a handshake is told nothing as it is."""
 
     def ask(self, call: Call, questions: list[Question], now: float) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from msgspec import UNSET, Raw
 
 from dragoman.channel import LINK
+from dragoman.exchange.changes import ACKNOWLEDGED
 from dragoman.exchange.events import Call, Changed, Filter, Question, Ready, Reason, ServerError
 from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level, Notes, note_cancelled
@@ -20,6 +21,7 @@ from dragoman.exchange.ports import FromClient
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.flaws import fault_of
 from dragoman.fronts.introductions import Introduction, Introductions
+from dragoman.fronts.waiting import Pace
 from dragoman.limits import Limits
 from dragoman.revisions import Era, named
 from dragoman.wire import frame as wire
@@ -32,9 +34,12 @@ DISCOVER = "server/discover"
 
 
 class Request(Call):
-    """A call with the client's own id and progress token, as the client wrote them."""
+    """A call with the client's own id and progress token, as the client wrote them.
 
-    __slots__ = ("id", "said", "slot", "token")
+    `is_heard` is set for a listen stream from its acknowledgement on.
+    """
+
+    __slots__ = ("id", "is_heard", "pace", "said", "slot", "token")
 
     def __init__(
         self,
@@ -50,20 +55,26 @@ class Request(Call):
         self.id = id
         self.said = said
         self.token = said.token
+        self.pace = Pace() if said.token is not None else None
+        self.is_heard = False
         self.slot = slot
         self.lane = lane
 
 
 class Modern:
-    """`out` takes the frames for the client. `most` bounds the requests in flight."""
+    """`out` takes the frames for the client. `most` bounds the requests in flight, `rate` the notifications of progress
+    of one request within a second."""
 
-    def __init__(self, middle: FromClient, limits: Limits, notes: Notes, out: Outlet, most: int) -> None:
+    def __init__(
+        self, middle: FromClient, limits: Limits, notes: Notes, out: Outlet, most: int, rate: int | None = None
+    ) -> None:
         self.middle = middle
         self.limits = limits
         self.notes = notes
         self.out = out
         self.listed: Callable[[Members], object] = len  # is shown every result of tools/list
         self._most = most
+        self._rate = rate
         self._lane = LINK
         self._keys = 0
         self._flight: dict[bytes, Request] = {}
@@ -176,18 +187,28 @@ class Modern:
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
         assert isinstance(call, Request)
-        if self._flight.pop(call.slot, None) is not None:
+        if call.is_heard and isinstance(why, Fault):
+            self.done(call, {"resultType": Raw(b'"complete"')}, now)  # a stream that was lost may be asked for again
+        elif self._flight.pop(call.slot, None) is not None:
             self._fail(call.id, why, call.lane)
 
-    def told(self, call: Call, method: str, params: Members) -> None:
+    def told(self, call: Call, method: str, params: Members, now: float) -> None:
+        assert isinstance(call, Request)
+        if method == "notifications/progress":
+            value = params.get("progress")
+            if call.token is None or call.pace is None or value is None:
+                return
+            if not call.pace.admits(value, self._rate, now):
+                return
+            params["progressToken"] = call.token
+        self._tell(call, method, params)
+
+    def _tell(self, call: Call, method: str, params: Members) -> None:
         assert isinstance(call, Request)
         if call.slot not in self._flight:
             return
-        if method == "notifications/progress":
-            if call.token is None:
-                return
-            params["progressToken"] = call.token
-        elif call.method == LISTEN:
+        if call.method == LISTEN:
+            call.is_heard = call.is_heard or method == ACKNOWLEDGED
             params["_meta"] = _with_subscription(params.get("_meta"), call.id)
         self.out.tell(call.lane, wire.notice(method, closed(params)))
 
@@ -199,7 +220,8 @@ class Modern:
 
     def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
         members = {"progressToken": progress, "progress": progress, "total": total, "message": message}
-        self.told(call, "notifications/progress", {name: value for name, value in members.items() if value is not None})
+        given = {name: value for name, value in members.items() if value is not None}
+        self.told(call, "notifications/progress", given, now)
 
     def ask(self, call: Call, questions: list[Question], now: float) -> None:
         pass  # a question of a modern server is a result, and passes as one

@@ -6,7 +6,9 @@ from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import Call, Question, ServerError
 from dragoman.wire.members import object_in, text_of
 
+ELICITATION = "elicitation/create"
 ROOTS = "roots/list"
+SAMPLING = "sampling/createMessage"
 CAPABILITIES = frozenset({"elicitation", "roots", "sampling"})
 REQUIRED = ("requiredCapabilities", "required")
 
@@ -15,8 +17,8 @@ def needed(question: Question) -> dict[str, dict[str, object]]:
     """The capability that a question needs."""
     if question.method == ROOTS:
         return {"roots": {}}
-    if question.method == "sampling/createMessage":
-        return {"sampling": {}}
+    if question.method == SAMPLING:
+        return {"sampling": {"tools": {}} if {"tools", "toolChoice"} & question.params.keys() else {}}
     return {"elicitation": {"url" if text_of(question.params.get("mode")) == "url" else "form": {}}}
 
 

@@ -7,7 +7,8 @@ it retries. One parked call is one such wait: what was asked and not yet answere
 from msgspec import Raw
 
 from dragoman.exchange.events import Call, Question, ServerError
-from dragoman.faults import Fault
+from dragoman.faults import Cause, Fault
+from dragoman.limits import Limits
 from dragoman.wire.members import Members, closed, raw
 
 KINDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
@@ -42,6 +43,14 @@ class Parked:
         self.round = 0
         self.due = 0.0
         self._count = 0
+
+    def excess(self, limits: Limits) -> Fault | None:
+        """Why no more may be asked: the client came back often enough, or is asked enough at one time (B89)."""
+        if self.round >= limits.rounds:
+            return Fault(Cause.TOO_MANY_ROUNDS, f"limit: {limits.rounds} rounds")
+        if len(self.asked) >= limits.questions:
+            return Fault(Cause.TOO_MANY_INPUT_REQUESTS, f"limit: {limits.questions} questions")
+        return None
 
     def ask(self, call: Call, question: Question) -> None:
         self._count += 1

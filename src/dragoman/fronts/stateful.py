@@ -15,13 +15,13 @@ from dragoman.exchange.caller import LEVELS
 from dragoman.exchange.changes import ACKNOWLEDGED, NOTICES
 from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
 from dragoman.exchange.meta import SERVER_INFO
-from dragoman.exchange.notes import Notes
+from dragoman.exchange.notes import Level, Notes
 from dragoman.exchange.outlet import Outlet
 from dragoman.exchange.ports import FromClient
 from dragoman.faults import INVALID_PARAMS, METHOD_NOT_FOUND, Cause, Fault
 from dragoman.fronts.handshake import Identity, discovered, server_info
 from dragoman.fronts.modern import DISCOVER, LISTEN, Modern, Request
-from dragoman.fronts.needs import ROOTS, may_be_asked, named_in, needed, oldest
+from dragoman.fronts.needs import ELICITATION, ROOTS, may_be_asked, named_in, needed, oldest
 from dragoman.fronts.parking import Open, Parked
 from dragoman.fronts.sealing import Seal, Unsealed
 from dragoman.fronts.streams import Streams, wanted
@@ -36,7 +36,8 @@ NEVER = float("inf")
 
 
 class Stateful(Modern):
-    """`seal` makes the states; `identity` names a server that does not name itself."""
+    """`seal` makes the states; `identity` names a server that does not name itself. `begins_again` tells that the next
+    request after the loss of a server opens another; otherwise that is the end, and whoever still comes is told."""
 
     def __init__(
         self,
@@ -47,10 +48,14 @@ class Stateful(Modern):
         most: int,
         seal: Seal,
         identity: Identity,
+        rate: int | None = None,
+        begins_again: bool = True,
     ) -> None:
-        super().__init__(middle, limits, notes, out, most)
+        super().__init__(middle, limits, notes, out, most, rate)
         self._seal = seal
         self._identity = identity
+        self._begins_again = begins_again
+        self._gone: Fault | None = None
         self._ready: Ready | None = None
         self._passes = False  # the server keeps no state after all
         self._stamp = raw({SERVER_INFO: identity.raw()})  # the `_meta` of results that have none
@@ -76,6 +81,9 @@ class Stateful(Modern):
             return
         if self._parked and "requestState" in request.params:  # its server was lost; to say so, none is needed
             self._retry(request, now)
+            return
+        if self._gone is not None:
+            self.failed(request, self._gone, now)
             return
         self._held.append(request)
         if not self._is_opening:
@@ -191,6 +199,7 @@ class Stateful(Modern):
         for request in list(self._flight.values()):
             self.failed(request, why, now)
         self._ready, self._passes, self._level, self._streams = None, False, None, Streams()
+        self._gone = None if self._begins_again else why
 
     # ------------------------------------------------------------------ outcomes
 
@@ -227,20 +236,16 @@ class Stateful(Modern):
         parked.outcome = outcome
         return True
 
-    def told(self, call: Call, method: str, params: Members) -> None:
+    def told(self, call: Call, method: str, params: Members, now: float) -> None:
         parked = self._of(call)
         if parked is None or not parked.is_away:
-            super().told(call, method, params)
+            super().told(call, method, params, now)
 
     def logged(self, level: str, params: Members) -> None:
         """A message says nothing of its request: it goes to the only one that wants such, or to all of a pipe."""
-        wanting = [
-            request
-            for request in self._flight.values()
-            if request.caller.level is not None and LEVELS.index(level) >= LEVELS.index(request.caller.level)
-        ]
+        wanting = [request for request in self._flight.values() if request.caller.hears(level)]
         if wanting and len({request.lane for request in wanting}) == 1:
-            self.told(wanting[0], "notifications/message", dict(params))
+            self._tell(wanting[0], "notifications/message", dict(params))
 
     # ------------------------------------------------------------------ questions
 
@@ -262,7 +267,9 @@ class Stateful(Modern):
     def _lacks(self, owner: Call, call: Call, question: Question, now: float) -> None:
         """The server learns that this client cannot be asked; if the call then fails, that is the reason it is told."""
         self._lacking.setdefault(owner.key, {}).update(needed(question))
-        self._refuse(call, question, METHOD_NOT_FOUND, "the client of this call did not declare this", now)
+        is_a_mode = question.method == ELICITATION and owner.caller.has("elicitation")
+        code = INVALID_PARAMS if is_a_mode else METHOD_NOT_FOUND
+        self._refuse(call, question, code, "the client of this call did not declare this", now)
 
     def _refuse(self, call: Call, question: Question, code: int, text: str, now: float) -> None:
         self.middle.answered(call, {question.key: Erred(raw({"code": code, "message": text}))}, now)
@@ -277,6 +284,11 @@ class Stateful(Modern):
 
     def _park(self, owner: Call, asked: Call, question: Question, now: float) -> None:
         parked = self._of(owner)
+        if parked is not None and asked is not owner and (why := parked.excess(self.limits)) is not None:
+            text = f"{question.method} of the server is refused: {why.cause}, {why.detail}"
+            self.notes.note(Level.WARN, "input", text)
+            self.middle.answered(asked, {question.key: Erred(why.error())}, now)
+            return
         if parked is None:
             handle = self._seal.handle()
             parked = self._parked[handle] = Parked(owner, handle)
@@ -340,7 +352,8 @@ class Stateful(Modern):
         owner = parked.owner
         assert isinstance(owner, Request)
         self._flight.pop(request.slot, None)
-        owner.id, owner.token, owner.slot, owner.lane = request.id, request.token, request.slot, request.lane
+        owner.id, owner.slot, owner.lane = request.id, request.slot, request.lane
+        owner.token, owner.pace = request.token, request.pace
         self._flight[owner.slot] = owner
         parked.is_away = False
         if parked.outcome is not None:
@@ -372,6 +385,8 @@ class Stateful(Modern):
             self.middle.watch(*wish, now)
 
     def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
+        for stream, what, params in self._streams.missed() if gap else ():
+            self._tell(stream, NOTICES[what], params)
         self._acknowledge(change, granted, now)
 
     def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
@@ -382,15 +397,15 @@ class Stateful(Modern):
         if told is None:
             return
         for stream, params, early in told:
-            super().told(stream, ACKNOWLEDGED, params)
+            self._tell(stream, ACKNOWLEDGED, params)
             for what, change_params in early:
-                super().told(stream, NOTICES[what], dict(change_params))
+                self._tell(stream, NOTICES[what], dict(change_params))
         if self._streams.is_behind:
             self._wish(now)
 
     def changed(self, what: Changed, params: Members | None) -> None:
         for stream in self._streams.hearing(what, params):
-            super().told(stream, NOTICES[what], dict(params or {}))
+            self._tell(stream, NOTICES[what], dict(params or {}))
 
     # ------------------------------------------------------------------ time
 

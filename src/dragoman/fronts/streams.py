@@ -11,6 +11,8 @@ from dragoman.exchange.changes import Change, Early, is_wanted
 from dragoman.exchange.events import Call, Changed, Filter
 from dragoman.wire.members import Members, is_true, items_of, object_in, raw, text_of
 
+LISTS = (Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES)
+
 
 def wanted(params: Members, offered: Members) -> Filter:
     """What a listen request asks for, as far as the server declared that it tells it."""
@@ -92,6 +94,15 @@ class Streams:
             if call in self._waiting:
                 self._waiting[call].add(what, params)
         return [call for call in hearing if call not in self._waiting]
+
+    def missed(self) -> list[tuple[Call, Changed, Members]]:
+        """What the streams are told after a gap: whatever they hear of may have changed."""
+        told: list[tuple[Call, Changed, Members]] = []
+        for call, filter_ in self._open.items():
+            if call not in self._waiting:
+                told += [(call, what, {}) for what in LISTS if is_wanted(filter_, what)]
+                told += [(call, Changed.RESOURCE, {"uri": raw(uri)}) for uri in filter_.uris]
+        return told
 
 
 def _hears(filter_: Filter, what: Changed, params: Members | None) -> bool:

@@ -19,8 +19,15 @@ class Pace:
         self.second = 0.0
         self.count = 0
 
-    def admits(self, value: float, rate: int | None, now: float) -> bool:
-        """Whether a notification with this value may follow, which is then the last one."""
+    def admits(self, progress: Raw, rate: int | None, now: float) -> bool:
+        """Whether a notification with this value may follow, which is then the last one.
+
+        Only progress that rises may (H-03), and no more than `rate` in a second (PROG-06).
+        """
+        try:
+            value = float(bytes(progress))
+        except ValueError:
+            return False
         if value <= self.last:
             return False
         if rate is not None:
@@ -70,16 +77,9 @@ class Waiting(Call):
     ) -> bytes | None:
         """The notification for the client; `None` when there is to be none.
 
-        Only a client that gave a token hears of progress (PROG-01), only of progress that rises (H-03), and of no more
-        than `rate` in a second (PROG-06).
+        Only a client that gave a token hears of progress (PROG-01), and only of what its pace admits.
         """
-        if self.token is None or self.pace is None:
-            return None
-        try:
-            value = float(bytes(progress))
-        except ValueError:
-            return None
-        if not self.pace.admits(value, rate, now):
+        if self.token is None or self.pace is None or not self.pace.admits(progress, rate, now):
             return None
         pieces: list[bytes | Raw] = [
             b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":', self.token,

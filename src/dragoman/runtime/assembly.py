@@ -55,12 +55,13 @@ class Parts:
                 from dragoman.runtime.seals import seal
 
                 sealing = seal(self.state_key, limits.state_life)
-                kept = Stateful(mediator, limits, log, out, limits.in_flight, sealing, self.identity)
+                most, rate, begins_again = limits.in_flight, profile.progress_rate, server.is_remote
+                kept = Stateful(mediator, limits, log, out, most, sealing, self.identity, rate, begins_again)
                 mediator.front = mediator.timed = kept
                 return kept
             from dragoman.fronts.modern import Modern as ModernFront
 
-            mediator.front = modern = ModernFront(mediator, limits, log, out, limits.in_flight)
+            mediator.front = modern = ModernFront(mediator, limits, log, out, limits.in_flight, profile.progress_rate)
             mediator.join(LATEST, back.revision)
             return modern
 

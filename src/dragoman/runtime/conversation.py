@@ -237,6 +237,10 @@ class Conversation:
         if ready:
             self._loop.call_later(self._limits.linger, self._end, EXIT_LOST)
 
+    def renewed(self) -> None:
+        self.back.renewed(self._loop.time())
+        self._settle()
+
     def stderr(self, data: bytes) -> None:
         self._stderr.write(data)
 

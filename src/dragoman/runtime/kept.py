@@ -22,7 +22,10 @@ class Kept(Alone[Stateful]):
     def __init__(self, shared: Shared, rouse: Callable[[Any], None], now: float) -> None:
         limits, log = shared.limits, shared.log
         most, seal, identity = limits.reception.exchanges, shared.seal, shared.identity
-        super().__init__(shared, rouse, lambda middle, out: Stateful(middle, limits, log, out, most, seal, identity))
+        rate = shared.profile.progress_rate
+        super().__init__(
+            shared, rouse, lambda middle, out: Stateful(middle, limits, log, out, most, seal, identity, rate)
+        )
         self.mediator.timed = self.front
         self.seen = now
 

@@ -66,9 +66,13 @@ class Session(Lanes):
 
     @property
     def is_useless(self) -> bool:
-        """Whether it is of no use any more: its `initialize` was answered with an error, or its server is gone."""
-        useless = self.front.state in (State.AWAITING_INITIALIZE, State.SERVER_GONE)
-        return useless and not self.is_busy and not self.is_sse
+        """Whether it is of no use any more: its `initialize` was answered with an error, or its server is gone.
+
+        On a stream for everything, another `initialize` may follow the one that failed.
+        """
+        gone = self.front.state is State.SERVER_GONE
+        refused = self.front.state is State.AWAITING_INITIALIZE and not self.is_sse
+        return (gone or refused) and not self.is_busy
 
     @property
     def is_busy(self) -> bool:

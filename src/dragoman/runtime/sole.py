@@ -116,6 +116,10 @@ class Sole:
         self._back.lost(Fault(cause), asyncio.get_running_loop().time())
         self._party.settle()
 
+    def renewed(self) -> None:
+        self._back.renewed(asyncio.get_running_loop().time())
+        self._party.settle()
+
     def stderr(self, data: bytes) -> None:
         self._stderr(data)
 

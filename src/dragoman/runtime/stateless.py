@@ -13,8 +13,8 @@ class Stateless(Alone[Modern]):
     """A party of the trunk."""
 
     def __init__(self, shared: Shared, rouse: Callable[[Any], None]) -> None:
-        limits, log = shared.limits, shared.log
+        limits, log, rate = shared.limits, shared.log, shared.profile.progress_rate
         super().__init__(
-            shared, rouse, lambda middle, out: Modern(middle, limits, log, out, limits.reception.exchanges)
+            shared, rouse, lambda middle, out: Modern(middle, limits, log, out, limits.reception.exchanges, rate)
         )
         self.mediator.join(LATEST, LATEST)

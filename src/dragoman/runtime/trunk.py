@@ -151,6 +151,9 @@ class Trunk:
             self._ending = asyncio.get_running_loop().create_task(self._end(), name="end of the server")
         self._cut(Fault(cause))
 
+    def renewed(self) -> None:
+        pass  # a server without state has no sessions
+
     def stderr(self, data: bytes) -> None:
         self._stderr(data)
 

@@ -113,6 +113,9 @@ class Visit:
             self.back.lost(Fault(cause), asyncio.get_running_loop().time())
         self._changed.set()
 
+    def renewed(self) -> None:
+        pass  # a visit watches nothing
+
     def stderr(self, data: bytes) -> None:
         self._stderr(data)
 

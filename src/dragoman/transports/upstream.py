@@ -32,6 +32,10 @@ class Receiver(Protocol):
         """The server is lost for good. `how` continues "the server's process"."""
         ...
 
+    def renewed(self) -> None:
+        """The server goes on, and knows nothing more of what it was asked to watch, and to log."""
+        ...
+
     def stderr(self, data: bytes) -> None:
         """What the server wrote for people."""
         ...

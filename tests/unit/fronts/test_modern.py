@@ -47,9 +47,9 @@ class Middle:
 class Scene:
     """A front with a client. `told` and `answers` are what it wrote, each with its lane."""
 
-    def __init__(self, most: int = 5) -> None:
+    def __init__(self, most: int = 5, rate: int | None = None) -> None:
         self.middle = Middle()
-        self.front = Modern(self.middle, Limits(), Kept(), self, most)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        self.front = Modern(self.middle, Limits(), Kept(), self, most, rate)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         self.told: list[tuple[int, Any]] = []
         self.answers: list[tuple[int, Any]] = []
         self.whys: list[Any] = []
@@ -200,8 +200,10 @@ def test_equal_clients_with_other_principals_are_not_the_same() -> None:
 
 
 @pytest.mark.parametrize("level", ["loud", 5, None])
-def test_a_level_that_is_none_counts_as_no_level(level: Any) -> None:
-    assert Scene().begin(modern(request(1, "x"), **{NAMESPACE + "logLevel": level})).caller.level is None
+def test_a_level_that_is_none_is_refused(level: Any) -> None:
+    scene = Scene()
+    assert scene.say(modern(request(1, "x"), **{NAMESPACE + "logLevel": level})) is None
+    assert scene.error == (1, -32602, "missing_meta")
 
 
 # ---------------------------------------------------------------------- ids
@@ -248,7 +250,7 @@ def test_a_cancel_on_a_pipe_silences_its_request() -> None:
     scene.say(notice("cancelled", requestId=1, reason="whatever"))
     scene.say(notice("cancelled", requestId=1))
     assert scene.middle.cancelled == [(call, Reason.CLIENT_CANCELLED)]
-    scene.front.told(call, "notifications/progress", members(progress=1))
+    scene.front.told(call, "notifications/progress", members(progress=1), 0.0)
     scene.front.done(call, members(resultType="complete"), 0.0)
     scene.front.failed(call, Fault(Cause.TIMEOUT), 0.0)
     assert (scene.told, scene.answers) == ([], [])
@@ -284,7 +286,7 @@ def test_progress_has_the_client_s_token(token: Any, lane: int) -> None:
     scene = Scene()
     call = scene.begin(modern(request(1, "tools/call"), progressToken=token), lane)
     assert call.wants_progress
-    scene.front.told(call, "notifications/progress", members(progressToken="9.1", progress=1, total=2))
+    scene.front.told(call, "notifications/progress", members(progressToken="9.1", progress=1, total=2), 0.0)
     scene.front.progress(call, Raw(b"2"), None, Raw(b'"m"'), 0.0)
     assert [told for told, _ in scene.told] == [lane, lane]
     first, second = (frame["params"] for _, frame in scene.told)
@@ -292,19 +294,40 @@ def test_progress_has_the_client_s_token(token: Any, lane: int) -> None:
     assert second == {"progressToken": token, "progress": 2, "message": "m"}
 
 
+def test_only_progress_that_rises_is_told_and_no_more_of_it_than_the_rate() -> None:
+    scene = Scene(rate=2)
+    call = scene.begin(modern(request(1, "tools/call"), progressToken=0))
+    for place, value in enumerate((1, 1, 0.5, 2, 3, 4)):
+        scene.front.told(call, "notifications/progress", members(progress=value), 10.0 if place < 5 else 11.0)
+    scene.front.told(call, "notifications/progress", members(progress="5"), 11.0)
+    assert [frame["params"]["progress"] for _, frame in scene.told] == [1, 2, 4]
+
+
+@LANES
+def test_a_listen_stream_that_is_lost_ends_as_one_that_may_be_asked_for_again(lane: int) -> None:
+    scene = Scene()
+    early, heard = (scene.begin(asked(id, "subscriptions/listen", notifications={}), lane) for id in ("a", "b"))
+    scene.front.told(heard, "notifications/subscriptions/acknowledged", members(notifications={}), 0.0)
+    for call in (early, heard):
+        scene.front.failed(call, Fault(Cause.UPSTREAM_EXITED), 0.0)
+    (_, refused), (_, ended) = scene.answers
+    assert refused["error"]["data"]["cause"] == "upstream_exited"
+    assert ended["result"] == {"resultType": "complete", "_meta": {SUBSCRIPTION: "b"}}
+
+
 @pytest.mark.parametrize("token", [None, {}, []])
 def test_a_token_that_is_none_wants_no_progress(token: Any) -> None:
     scene = Scene()
     call = scene.begin(modern(request(1, "tools/call"), progressToken=token))
     assert not call.wants_progress
-    scene.front.told(call, "notifications/progress", members(progress=1))
+    scene.front.told(call, "notifications/progress", members(progress=1), 0.0)
     assert not scene.told
 
 
 def test_a_log_message_passes_as_it_is() -> None:
     scene = Scene()
     call = scene.begin(asked(1), 3)
-    scene.front.told(call, "notifications/message", members(level="info", data={"a": 1}))
+    scene.front.told(call, "notifications/message", members(level="info", data={"a": 1}), 0.0)
     assert scene.told == [(3, notice("message", level="info", data={"a": 1}))]
 
 
@@ -313,8 +336,8 @@ def test_events_and_the_end_of_a_listen_stream_carry_its_id(lane: int) -> None:
     scene = Scene()
     call = scene.begin(asked("l", "subscriptions/listen", notifications={"toolsListChanged": True}), lane)
     upstream = {SUBSCRIPTION: "9.1", "kept": 1}
-    scene.front.told(call, "notifications/subscriptions/acknowledged", members(notifications={}, _meta=upstream))
-    scene.front.told(call, "notifications/tools/list_changed", members(_meta=upstream))
+    scene.front.told(call, "notifications/subscriptions/acknowledged", members(notifications={}, _meta=upstream), 0.0)
+    scene.front.told(call, "notifications/tools/list_changed", members(_meta=upstream), 0.0)
     for told, frame in scene.told:
         assert told == lane
         assert frame["params"]["_meta"] == {SUBSCRIPTION: "l", "kept": 1}

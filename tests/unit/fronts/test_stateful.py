@@ -200,7 +200,8 @@ def test_what_the_request_did_not_declare_is_never_asked_and_named_when_the_call
     assert refusal["error"]["code"] in (-32601, -32602)
     scene.server(id=sent["id"], error={"code": -32600, "message": "no", "data": {"required": {"elicitation": {}}}})
     (failed,) = scene.to_client()
-    assert (failed["error"]["code"], failed["error"]["data"]["requiredCapabilities"]) == (-32021, {"elicitation": {}})
+    assert failed["error"]["code"] == -32021
+    assert failed["error"]["data"]["requiredCapabilities"] == {"elicitation": {"form": {}}}
 
 
 def test_roots_before_any_call_wait_for_one_and_then_there_are_none() -> None:

@@ -72,6 +72,23 @@ async def test_a_connection_of_sse_takes_its_server_along() -> None:
 
 
 @scene
+async def test_a_stream_for_everything_ends_with_its_server_and_not_before_all_is_told() -> None:
+    listener = Listener(handshake=REVISION)
+    stream = await listener.get()
+    (session,) = listener.endpoint.sessions
+    await listener.post_to(session, initialize("2024-11-05"))
+    await listener.post_to(session, notice("initialized"))
+    listener.servers[0].script = mute
+    await listener.post_to(session, call(1))
+    listener.servers[0].die()
+    await elapse(1)
+    await stream.end()
+    assert error_of(stream.messages[-1]) == (-32603, "upstream_exited")
+    assert not listener.endpoint.sessions
+    await listener.close()
+
+
+@scene
 async def test_a_server_that_is_never_needed_is_never_started() -> None:
     listener = Listener(handshake=REVISION)
     await listener.post({**initialize(), "params": {}})

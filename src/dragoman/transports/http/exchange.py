@@ -48,6 +48,7 @@ class Exchange:
     """`passed` gets the messages before the response, `answered` the response, before its stream ends.
 
     `minted` is the session id of the response's headers, and `origin` where it came from; both are for initialize.
+    `reserved` is what goes back there and nowhere else.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Exchange:
         self._out = out
         self._road = road
         self._session = session
-        self._reserved = session.reserved if session is not None else None
+        self.reserved = session.reserved if session is not None else None
         self._passed = passed
         self._answered = answered
         self._trail = Trail(road.limits, road.bounds)
@@ -80,11 +81,11 @@ class Exchange:
             SessionOver: a new session is needed first.
         """
         road, session = self._road, self._session
-        async with road.endpoint.sent("POST", post_headers(session), self._out.body, self._reserved) as response:
+        async with road.endpoint.sent("POST", post_headers(session), self._out.body, self.reserved) as response:
             taken()
             self.minted, self.origin = response.headers.get(SESSION_ID), origin_of(response)
             if session is None and self.minted is not None:
-                self._reserved = Reserved(self.origin, {SESSION_ID: self.minted})  # should this stream be resumed
+                self.reserved = Reserved(self.origin, {SESSION_ID: self.minted})  # should this stream be resumed
             if session is not None:
                 if is_last and response.status == BAD_REQUEST:
                     session.doubted = True
@@ -119,7 +120,7 @@ class Exchange:
         await asyncio.sleep(trail.wait())
         headers = {**get_headers(self._session), **trail.headers}
         try:
-            async with road.endpoint.sent("GET", headers, reserved=self._reserved) as response:
+            async with road.endpoint.sent("GET", headers, reserved=self.reserved) as response:
                 if not is_fine(response.status):
                     raise Lost(refused(response.status, "the stream could not be resumed"))
                 if not road.reading.is_stream(response):

@@ -1,7 +1,8 @@
 """The GET stream of a session: what the server says without being asked (revisions 5.3).
 
 * A server without one says so by its status or by another media type, and is not asked again in this session (B113).
-* A stream that ends is opened again, after a wait that grows, from where it was left.
+* A stream that ends is opened again, after a wait that grows, from where it was left. When the server says then that it
+  knows no such session, and the stream had lived for a while, the session is over and not the stream alone (B98).
 * A response has no place here, but to an open request it is still its response.
 """
 
@@ -17,7 +18,7 @@ from dragoman.transports.http.exchange import Road, get_headers, messages_in
 from dragoman.transports.http.loss import Lost, invalid, is_fine, refused
 from dragoman.transports.http.trail import Trail
 
-NOT_ALLOWED = 405
+NOT_FOUND, NOT_ALLOWED = 404, 405
 
 
 class Listener:
@@ -41,17 +42,19 @@ class Listener:
         self._trail = Trail(road.limits, road.bounds)
         self._lived = 0.0
 
-    async def run(self) -> None:
-        """Until the server has no stream for us, or for ever."""
+    async def run(self) -> bool:
+        """Until the server has no stream for us, or for ever; whether that is the end of the session."""
         while True:
-            self._lived = 0.0
+            was_settled, self._lived = self._lived >= self._road.limits.settled, 0.0
             try:
                 await self._once()
             except Lost as lost:
                 if not lost.loss.may_retry:
+                    if was_settled and lost.loss.status == NOT_FOUND and self._session.reserved is not None:
+                        return True
                     if lost.loss.status != NOT_ALLOWED:
                         self._road.note(f"the stream of the server's own messages is not opened again: {lost}")
-                    return
+                    return False
             finally:
                 self.began.set()
             self._trail.ended(self._lived)

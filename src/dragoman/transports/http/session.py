@@ -5,7 +5,7 @@
   stream is opened, whose first response the first call waits for, in bounded time.
 * A server that no longer knows the session gets one new beginning: initialize once more, under an id of the channel's
   own, then `notifications/initialized`, then the refused requests, once each (B53, B108, B110). Whatever may have been
-  carried out is not sent again.
+  carried out is not sent again. `renewed` then says that the server knows nothing of what was asked of the old session.
 * A cancel is posted, as a closed response is none here, and the response of its request is given up (revisions 6.3).
 * Nothing is called back from within `send`, and nothing after the begin of `aclose`, which ends the session by DELETE.
 """
@@ -55,8 +55,10 @@ class SessionChannel:
         drained: Callable[[], None] = lambda: None,
         note: Callable[[str], None] = lambda _: None,
         bounds: Bounds = BOUNDS,
+        renewed: Callable[[], None] = lambda: None,
     ) -> None:
         self._loop = loop
+        self._tell_of_renewal = renewed
         self._limits = limits
         self._bounds = bounds
         self._lines = lines
@@ -70,6 +72,7 @@ class SessionChannel:
         self._road = Road(self._endpoint, self._reading, limits, bounds, self._tell)
         self._opening: Outgoing | None = None
         self._session: Session | None = None
+        self._beginning: Exchange | None = None
         self._renewal: asyncio.Task[Loss | None] | None = None
         self._renewals = 0
         self._listening: asyncio.Task[None] | None = None
@@ -175,6 +178,8 @@ class SessionChannel:
 
     async def _tell_server(self, out: Outgoing, session: Session | None) -> None:
         reserved = session.reserved if session is not None else None
+        if session is None and self._beginning is not None:
+            reserved = self._beginning.reserved  # what a server asks before the answer to initialize, such as ping
         try:
             async with self._endpoint.sent("POST", post_headers(session), out.body, reserved) as response:
                 if response.status >= 400:
@@ -229,7 +234,7 @@ class SessionChannel:
                 self._session = agreed(answer.result, exchange.minted, exchange.origin)
             self._answer(id, answer)
 
-        exchange = self._exchange(out, id, None, answered)
+        exchange = self._beginning = self._exchange(out, id, None, answered)
         self._unposted.discard(id)
         await exchange.run(lambda: self._backlog.take(id))
 
@@ -312,8 +317,10 @@ class SessionChannel:
             self._unforeseen(error)
             return Loss(None, Cause.INTERNAL, type(error).__name__, False)
         self._session = session
-        self._tell("the server had ended the session; it has a new one, without subscriptions and settings of the old")
+        self._tell("the server had ended the session; it has a new one")
         await self._listen(session)
+        if not self._closing:
+            self._tell_of_renewal()
         return None
 
     def _renewal_over(self, _: asyncio.Task[Loss | None]) -> None:
@@ -353,7 +360,10 @@ class SessionChannel:
 
         async def run() -> None:
             try:
-                await listener.run()
+                if await listener.run():
+                    await self._renewed(session)
+            except Lost as lost:
+                self._tell(f"the stream of the server's own messages is not opened again: {lost}")
             except Exception as error:
                 self._unforeseen(error)
 

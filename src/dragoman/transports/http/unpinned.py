@@ -30,7 +30,7 @@ OF_SSE = (400, 404, 405)
 class AnyChannel:
     """`lines` gets messages with the id of the request in whose response they came, if the transport tells it;
     `lane_lost` the id of a request and why it has no response; `gone` how a server of HTTP+SSE was lost and the cause;
-    `note` sentences for the log.
+    `note` sentences for the log; `renewed` that a session took the place of another.
 
     Raises:
         UnusableProxy, UnusableTrust: the environment makes every connection impossible (HTTP-09).
@@ -47,6 +47,7 @@ class AnyChannel:
         drained: Callable[[], None] = lambda: None,
         note: Callable[[str], None] = lambda _: None,
         bounds: Bounds = BOUNDS,
+        renewed: Callable[[], None] = lambda: None,
     ) -> None:
         place(target.address, target, True)
         if target.address.scheme == "https":
@@ -59,6 +60,7 @@ class AnyChannel:
         self._gone = gone
         self._drained = drained
         self._note = note
+        self._renewed = renewed
         self._open: list[Channel] = []
         self._modern: Channel | None = None
         self._legacy: Channel | None = None
@@ -122,7 +124,8 @@ class AnyChannel:
     def _session(self) -> Channel:
         from dragoman.transports.http.session import SessionChannel
 
-        return self._opened(SessionChannel(*self._whereto, self._lines, self._session_lost, *self._besides))
+        ears = (self._lines, self._session_lost, *self._besides)
+        return self._opened(SessionChannel(*self._whereto, *ears, self._renewed))
 
     def _sse(self) -> Channel:
         from dragoman.transports.http.sse import SseChannel

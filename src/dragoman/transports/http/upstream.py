@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from errno import EINVAL
-from typing import TYPE_CHECKING
 
 from dragoman.channel import Channel
 from dragoman.faults import Cause, Fault
@@ -12,10 +11,6 @@ from dragoman.transports.http.bounds import Bounds
 from dragoman.transports.http.loss import Loss
 from dragoman.transports.http.target import Target
 from dragoman.transports.upstream import Receiver
-
-if TYPE_CHECKING:
-    from dragoman.transports.http.sse import SseChannel
-    from dragoman.transports.http.unpinned import AnyChannel
 
 
 class Url:
@@ -54,14 +49,6 @@ class Url:
         lines, lost = _lines(receiver), _lane_lost(receiver)
         return HttpChannel(self._target, loop, limits, lines, lost, receiver.drained, receiver.note, self._bounds)
 
-    def _with_end(
-        self, kind: "type[AnyChannel | SseChannel]", receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits
-    ) -> Channel:
-        """A channel that also tells of the end of the server."""
-        lines, lost = _lines(receiver), _lane_lost(receiver)
-        ears = (lines, lost, receiver.gone, receiver.drained, receiver.note)
-        return kind(self._target, loop, limits, *ears, self._bounds)
-
 
 class AnyUrl(Url):
     """A server whose revisions and transport nobody said (`http://…`, `https://…`)."""
@@ -69,7 +56,8 @@ class AnyUrl(Url):
     def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
         from dragoman.transports.http.unpinned import AnyChannel
 
-        return self._with_end(AnyChannel, receiver, loop, limits)
+        ears = (_lines(receiver), _lane_lost(receiver), receiver.gone, receiver.drained, receiver.note)
+        return AnyChannel(self._target, loop, limits, *ears, self._bounds, receiver.renewed)
 
 
 class SessionUrl(Url):
@@ -78,8 +66,8 @@ class SessionUrl(Url):
     def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
         from dragoman.transports.http.session import SessionChannel
 
-        lines, lost = _lines(receiver), _lane_lost(receiver)
-        return SessionChannel(self._target, loop, limits, lines, lost, receiver.drained, receiver.note, self._bounds)
+        ears = (_lines(receiver), _lane_lost(receiver), receiver.drained, receiver.note)
+        return SessionChannel(self._target, loop, limits, *ears, self._bounds, receiver.renewed)
 
 
 class SseUrl(Url):
@@ -88,7 +76,8 @@ class SseUrl(Url):
     def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
         from dragoman.transports.http.sse import SseChannel
 
-        return self._with_end(SseChannel, receiver, loop, limits)
+        ears = (_lines(receiver), _lane_lost(receiver), receiver.gone, receiver.drained, receiver.note)
+        return SseChannel(self._target, loop, limits, *ears, self._bounds)
 
 
 def _lines(receiver: Receiver) -> Callable[[list[bytes], bytes | None], None]:
