@@ -19,7 +19,7 @@ from msgspec import UNSET, Raw
 
 from dragoman.backs.handshake import initialize_params, other_revision, read_result, refusal
 from dragoman.backs.inquiries import Inquiries
-from dragoman.backs.reading import Noise, error_of, refused, unreadable
+from dragoman.backs.reading import Noise, error_of, overdue, refused, unreadable
 from dragoman.backs.tasks import Tasks
 from dragoman.backs.wishes import Wishes
 from dragoman.exchange.caller import LEVELS, Caller
@@ -75,7 +75,7 @@ class Legacy:
         self._ids = ids
         self._flight: dict[bytes, Sent] = {}
         self._initialize: bytes | None = None
-        self._initialize_due = 0.0
+        self._initialize_due = self._held = 0.0
         self._has_tried_other = False
         self._declared: Members | None = None  # by the server, from the end of the handshake on
         self._undeclared: frozenset[str] = frozenset()  # requests that it must not be asked therefore
@@ -199,6 +199,13 @@ class Legacy:
 
     # ------------------------------------------------------------------ time
 
+    def held(self, seconds: float, now: float) -> None:
+        self._initialize_due += seconds
+        self._held = seconds
+
+    def released(self, signed_in: bool, now: float) -> None:
+        self._held = 0.0
+
     def wake(self) -> float | None:
         return self._initialize_due if self._initialize is not None else self.wishes.due
 
@@ -206,7 +213,7 @@ class Legacy:
         if self._initialize is not None and self._initialize_due <= now:
             detail = self._noise.silence(self.limits.timeouts.discover)
             self._initialize = None
-            self.middle.not_ready(Fault(Cause.INITIALIZE_FAILED, detail), now)
+            self.middle.not_ready(overdue(Cause.INITIALIZE_FAILED, detail, self._held), now)
         self.wishes.tick(now)
 
     # ------------------------------------------------------------------ sending
