@@ -71,7 +71,7 @@ class Clients(RuleBasedStateMachine):
         self.marks = 0
         self.asked: list[Asked] = []
         self.clients: list[Client] = []
-        self.streams: list[Response] = []
+        self.streams: list[tuple[str, Response]] = []
         self.answered: set[str] = set()
         self.do(self._begin(kept))
 
@@ -91,7 +91,7 @@ class Clients(RuleBasedStateMachine):
             return
         client = Client(self.do(self.listener.open(revision)), revision)
         if listens:
-            self.streams.append(self.do(self.listener.get(client.session)))
+            self.streams.append((client.session, self.do(self.listener.get(client.session))))
         self.clients.append(client)
 
     @rule()
@@ -257,8 +257,10 @@ class Clients(RuleBasedStateMachine):
     def marks_are_where_they_belong(self) -> None:
         for one in self.asked:
             one.check()
-        for stream in self.streams:
-            assert not MARK.findall(json.dumps(stream.messages))
+        for session, stream in self.streams:
+            own = {mark for one in self.asked if one.session == session for mark in one.marks}
+            assert set(MARK.findall(json.dumps(stream.messages))) <= own  # a POST may take nothing but its answer
+            assert all("method" in message for message in stream.messages)
 
     def teardown(self) -> None:
         if not hasattr(self, "listener"):

@@ -304,7 +304,7 @@ def official_payloads(revision: Revision) -> st.SearchStrategy[Payload]:
 
 
 @EVERY_PAIR
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(data=st.data(), policy=policies)
 def test_every_pair_fits_or_is_refused_by_a_row(
     source: Revision, target: Revision, data: st.DataObject, policy: Policy
@@ -323,7 +323,7 @@ def test_every_pair_fits_or_is_refused_by_a_row(
 
 
 @EVERY_PAIR
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_what_lost_nothing_comes_back_whole(source: Revision, target: Revision, data: st.DataObject) -> None:
     """REV-07, over every pair: there and back again."""
