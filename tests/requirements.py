@@ -160,7 +160,7 @@ FINISHED = frozenset(
             "LISTEN",
         ),
         *("EVENT", "GAP", "LOSS", "CHANGE", "ORDER", "LOG", "META", "TSTDIO", "QA"),
-        *("HTTP", "THTTP", "SEAL", "SDKSUB", "SDKPROG", "LOSSY", "NEG"),
+        *("HTTP", "THTTP", "SEAL", "SDKSUB", "SDKPROG", "LOSSY", "NEG", "REV"),
         *("SDKMSG", "SDKMETA", "SDKRES", "SDKMRTR", "SDKCXL"),
         *("CHECK", "BCLI"),
     }

@@ -98,6 +98,7 @@ class Limits:
 
 PATIENCE = {
     "tools/call": Patience.CALL,
+    "tasks/result": Patience.CALL,
     "prompts/get": Patience.READ,
     "resources/read": Patience.READ,
     "subscriptions/listen": Patience.STREAM,

@@ -26,7 +26,7 @@ from support.asgi import called
 from support.listener import BOTH, call, initialize, notice, request
 from support.listening import Client
 
-PROVES = ("BCLI-03", "BCLI-05")
+PROVES = ("BCLI-03", "BCLI-05", "REV-12")
 
 OWN_SERVER = f"{sys.executable} -m dragoman demo-server"
 Transport = Literal["http-stateless", "http-session", "sse"]
@@ -361,6 +361,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: dragoman.bridge("srv", listen=f"ws://{SECRET}:1/"), "a place to listen on"),
     (lambda: dragoman.bridge("srv", listen="https://localhost:0/mcp"), "https needs"),
     (lambda: dragoman.bridge("srv", listen=dragoman.Http(tls_cert=SECRET)), "are for a place with https"),
+    (lambda: dragoman.bridge("srv", listen="http://0.0.0.0:0/mcp"), "strangers share one server"),
     (lambda: dragoman.bridge("srv", profile=SECRET), "profile is none"),
     (lambda: dragoman.bridge("srv", log_level=SECRET), "log_level is none"),
     (lambda: dragoman.bridge("srv", state_key=SECRET.encode()), "state_key"),

@@ -26,7 +26,12 @@ RESULTS = {
     "elicitation/create": "ElicitResult",
     "sampling/createMessage": "CreateMessageResult",
     "roots/list": "ListRootsResult",
+    "tasks/cancel": "CancelTaskResult",
+    "tasks/get": "GetTaskResult",
+    "tasks/list": "ListTasksResult",
+    "tasks/result": "GetTaskPayloadResult",
 }
+TASKABLE = frozenset({"tools/call", "sampling/createMessage", "elicitation/create"})
 REQUESTS = {
     "initialize": "InitializeRequest",
     "logging/setLevel": "SetLevelRequest",
@@ -45,6 +50,10 @@ REQUESTS = {
     "elicitation/create": "ElicitRequest",
     "sampling/createMessage": "CreateMessageRequest",
     "roots/list": "ListRootsRequest",
+    "tasks/cancel": "CancelTaskRequest",
+    "tasks/get": "GetTaskRequest",
+    "tasks/list": "ListTasksRequest",
+    "tasks/result": "GetTaskPayloadRequest",
 }
 NOTICES = {
     "notifications/initialized": "InitializedNotification",
@@ -57,6 +66,7 @@ NOTICES = {
     "notifications/resources/list_changed": "ResourceListChangedNotification",
     "notifications/resources/updated": "ResourceUpdatedNotification",
     "notifications/elicitation/complete": "ElicitationCompleteNotification",
+    "notifications/tasks/status": "TaskStatusNotification",
     "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
 }
 
@@ -110,4 +120,5 @@ def check_frame(revision: str, frame: dict[str, Any], answers: str | None = None
         check(revision, "InputRequiredResult", frame["result"])
     else:
         assert answers is not None, f"a result for no known request: {frame}"
-        check(revision, RESULTS[answers], frame["result"])
+        is_task = "task" in frame["result"] and answers in TASKABLE
+        check(revision, "CreateTaskResult" if is_task else RESULTS[answers], frame["result"])

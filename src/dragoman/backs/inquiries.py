@@ -2,7 +2,8 @@
 
 * A request is known by its id, type and value; a second one with an id that waits is refused (decisions T15).
 * Each request gets one answer, unless the server withdraws it. What belongs to the hop stays here: the progress token
-  is taken away, so the client sends no progress, which it may always do (H-02, S4-25), and so is the mark of a task.
+  is taken away, so the client sends no progress, which it may always do (H-02, S4-25), and so is the mark of a task
+  unless the client has tasks.
 * Until the client is ready for questions they are kept (`release`): a server should not ask so early, but some do.
 """
 
@@ -18,7 +19,7 @@ from dragoman.wire.members import Members, closed, object_in, raw
 if TYPE_CHECKING:
     from dragoman.backs.legacy import Legacy
 
-OF_THE_HOP = ("progressToken", "io.modelcontextprotocol/related-task")
+TOKEN, TASK = "progressToken", "io.modelcontextprotocol/related-task"
 
 
 class Inquiries:
@@ -43,14 +44,23 @@ class Inquiries:
         self._ids.clear()
         self._kept = []
 
-    def add(self, id: bytes, method: str, params: Members | None, call: Call | None, now: float) -> None:
+    def add(
+        self,
+        id: bytes,
+        method: str,
+        params: Members | None,
+        call: Call | None,
+        now: float,
+        *,
+        keeps_task: bool = False,
+    ) -> None:
         """The server asks. Above the limit it is refused at once (FLIGHT-02)."""
         if len(self._waiting) >= self._limit:
             self._out.append(wire.failure(id, Fault(Cause.TOO_MANY_REQUESTS).error()))
             return
         request: Members = {"method": raw(method)}
         if params is not None:
-            request["params"] = closed(_without_hop(params))
+            request["params"] = closed(_without(params, (TOKEN,) if keeps_task else (TOKEN, TASK)))
         self._count += 1
         inquiry = Inquiry(self._count, closed(request), call)
         key = id_key(id)
@@ -95,11 +105,11 @@ class Inquiries:
             self._out.append(wire.failure(id, error or Fault(Cause.INVALID_CLIENT_ANSWER).error()))
 
 
-def _without_hop(params: Members) -> Members:
+def _without(params: Members, of_the_hop: tuple[str, ...]) -> Members:
     meta = object_in(params.get("_meta"))
-    if meta is None or not any(name in meta for name in OF_THE_HOP):
+    if meta is None or not any(name in meta for name in of_the_hop):
         return params
-    rest = {name: value for name, value in meta.items() if name not in OF_THE_HOP}
+    rest = {name: value for name, value in meta.items() if name not in of_the_hop}
     if rest:
         return params | {"_meta": closed(rest)}
     return {name: value for name, value in params.items() if name != "_meta"}

@@ -8,8 +8,9 @@
   questions that come earlier are kept until then.
 * Each call is one request under an id of ours, with the client's members byte for byte (FWD). Answers are found by id,
   progress by token, and what comes late is dropped (CANC).
-* The server's `ping` is answered at once and at any time (B94). What it asks of the client becomes an inquiry; tasks
-  are never offered, so `tasks/*` is a method that we do not have (S3-14).
+* The server's `ping` is answered at once and at any time (B94). What it asks of the client becomes an inquiry.
+* Tasks are between two sides of the one revision that has them, and pass as they are; to all others they are never
+  offered, so `tasks/*` is a method that we do not have (S3-14).
 * A line that cannot be read fails the request that it answers, if its id can be found, and nothing else (SIZE-05).
 """
 
@@ -19,6 +20,7 @@ from msgspec import UNSET, Raw
 from dragoman.backs.handshake import initialize_params, other_revision, read_result, refusal
 from dragoman.backs.inquiries import Inquiries
 from dragoman.backs.reading import Noise, error_of, refused, unreadable
+from dragoman.backs.tasks import Tasks
 from dragoman.backs.wishes import Wishes
 from dragoman.exchange.caller import LEVELS, Caller
 from dragoman.exchange.changes import CHANGES
@@ -28,12 +30,12 @@ from dragoman.exchange.ports import FromServer
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
 from dragoman.revisions import LATEST_LEGACY, Revision, Trait
-from dragoman.revisions.capabilities import client_capabilities, is_undeclared
-from dragoman.revisions.methods import asks
+from dragoman.revisions.capabilities import client_capabilities, undeclared
+from dragoman.revisions.methods import TASK_STATUS, TASKS, asks
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Opened, is_id
 from dragoman.wire.lines import Overlong
-from dragoman.wire.members import EMPTY, Members, encoded, is_true, object_in, text_of
+from dragoman.wire.members import EMPTY, Members, closed, encoded, is_true, object_in, text_of
 from dragoman.wire.salvage import method_in
 
 QUESTIONS = frozenset({"elicitation/create", "roots/list", "sampling/createMessage"})
@@ -76,8 +78,11 @@ class Legacy:
         self._initialize_due = 0.0
         self._has_tried_other = False
         self._declared: Members | None = None  # by the server, from the end of the handshake on
+        self._undeclared: frozenset[str] = frozenset()  # requests that it must not be asked therefore
         self._is_settled = False
         self._tells_roots = False
+        self._has_tasks = self._serves_tasks = False
+        self._tasks = Tasks()
         self._set_level: bytes | None = None
         self._level: str | None = None
 
@@ -93,7 +98,9 @@ class Legacy:
         self._flight.clear()
         self._initialize = self._set_level = self._level = None
         self._caller = self._declared = None
-        self._is_settled = False
+        self._undeclared = frozenset()
+        self._is_settled = self._has_tasks = self._serves_tasks = False
+        self._tasks = Tasks()
         self.inquiries.clear()
         self.wishes.forget()
         self.out.clear()
@@ -115,8 +122,12 @@ class Legacy:
         if self._is_settled and self._tells_roots:
             self.out.append(wire.notice("notifications/roots/list_changed"))
 
+    def task(self, params: Members) -> None:
+        if self._has_tasks:
+            self.out.append(wire.notice(TASK_STATUS, closed(params)))
+
     def call(self, call: Call, now: float) -> None:
-        if self._declared is not None and is_undeclared(call.method, self._declared, self.revision):
+        if call.method in self._undeclared:
             self.middle.failed(call, Fault(Cause.METHOD_NOT_FOUND, "the server did not declare it"), now)
             return
         self.settled(now)
@@ -254,6 +265,8 @@ class Legacy:
         elif frame.result is None:
             self.middle.failed(sent.call, Fault(Cause.INVALID_RESPONSE, "the result is not an object"), now)
         else:
+            if self._serves_tasks:
+                self._tasks.begin(id, frame.result, sent.call)
             self.middle.done(sent.call, frame.result, now)
             if self.notes.debugs:
                 self._note_exchange(sent, "complete", now)
@@ -291,7 +304,11 @@ class Legacy:
         self._initialize = None
         self.revision = ready.revision
         self._declared = ready.capabilities
+        self._undeclared = undeclared(ready.capabilities, ready.revision)
         told = client_capabilities(self._caller.capabilities, self._caller.revision, ready.revision)
+        self._has_tasks = "tasks" in told
+        shared = self._caller.revision.has(Trait.TASKS) and ready.revision.has(Trait.TASKS)
+        self._serves_tasks = shared and "tasks" in ready.capabilities
         self._tells_roots = is_true((object_in(told.get("roots")) or {}).get("listChanged"))
         self.middle.ready(ready, now)
 
@@ -320,21 +337,23 @@ class Legacy:
             return
         elif self._declared is None:
             fault = Fault(Cause.NOT_INITIALIZED)
-        elif method not in QUESTIONS or method not in asks(self.revision):
+        elif method not in (QUESTIONS | TASKS if self._has_tasks else QUESTIONS) or method not in asks(self.revision):
             fault = Fault(Cause.METHOD_NOT_FOUND)
         if fault is not None:
             self.out.append(wire.failure(id, fault.error()))
             return
         sent = self._flight.get(of) if of is not None else None
         call = sent.call if sent is not None else None
-        self.inquiries.add(id, method, params if params is not UNSET else None, call, now)
+        shares_tasks = self._has_tasks or self._serves_tasks
+        self.inquiries.add(id, method, params if params is not UNSET else None, call, now, keeps_task=shares_tasks)
 
     def _notice(self, method: str, params: Members, of: bytes | None, now: float) -> None:
         if method == "notifications/progress":
             token, value = params.get("progressToken"), params.get("progress")
             sent = self._flight.get(bytes(token)) if token is not None else None
-            if sent is not None and value is not None and sent.call.wants_progress:
-                self.middle.progress(sent.call, value, params.get("total"), params.get("message"), now)
+            call = sent.call if sent is not None else self._tasks.of(bytes(token)) if token is not None else None
+            if call is not None and value is not None and call.wants_progress:
+                self.middle.progress(call, value, params.get("total"), params.get("message"), now)
         elif self._declared is None:
             self._note_dropped(method)
         elif method == "notifications/message":
@@ -349,6 +368,9 @@ class Legacy:
         elif method == "notifications/elicitation/complete" and self.revision.has(Trait.ELICITATION_MODES):
             if text_of(params.get("elicitationId")) is not None:
                 self.middle.elicitation_completed(params, now)
+        elif method == TASK_STATUS and self._serves_tasks:
+            self._tasks.status(params)
+            self.middle.server_task(params)
         elif method in CHANGES:
             self.wishes.event(method, params, now)
         else:

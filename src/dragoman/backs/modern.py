@@ -125,6 +125,9 @@ class Modern:
     def roots_changed(self) -> None:
         """A stateless server asks for roots whenever it wants them (S4-13)."""
 
+    def task(self, params: Members) -> None:
+        """A stateless server asks no client for a task."""
+
     def call(self, call: Call, now: float) -> None:
         self._send(Round(call, self.next_id(), now), None)
 

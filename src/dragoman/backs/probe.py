@@ -105,6 +105,9 @@ class Probe:
     def satisfied(self, inquiry: Inquiry, answer: Answer | Fault) -> None:
         self._inner.satisfied(inquiry, answer)
 
+    def task(self, params: Members) -> None:
+        self._inner.task(params)
+
     def watch(self, change: int, wanted: Filter, now: float) -> None:
         self._inner.watch(change, wanted, now)
 

@@ -11,7 +11,7 @@ A server that forgot its subscriptions is asked for them again, and then everyth
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dragoman.exchange.changes import CHANGES
+from dragoman.exchange.changes import CHANGES, Early, is_wanted
 from dragoman.exchange.events import Changed, Filter, Reason, ServerError
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
@@ -39,6 +39,7 @@ class Wishes:
         self.due: float | None = None
         self._subscribed: dict[str, None] = {}
         self._asked: dict[bytes, tuple[str, str]] = {}  # by our id: the method and the URI
+        self._early = Early()
         self._change = FIRST
         self._wanted = Filter()
         self._failure: Fault | ServerError | None = None
@@ -50,6 +51,7 @@ class Wishes:
         self._change, self._wanted = change, wanted
         self._failure, self._succeeded = None, False
         asked = {uri for method, uri in self._asked.values() if method == SUBSCRIBE}  # of a server that forgot
+        self._early = Early()
         for uri in wanted.uris:
             if uri not in self._subscribed and uri not in asked:
                 self._ask(SUBSCRIBE, uri)
@@ -85,14 +87,10 @@ class Wishes:
     def event(self, method: str, params: Members, now: float) -> None:
         """A change the server tells of. A URI below one that was subscribed to may change too, so any may come."""
         what = CHANGES[method]
-        wanted = {
-            Changed.TOOLS: self.filter.tools,
-            Changed.PROMPTS: self.filter.prompts,
-            Changed.RESOURCES: self.filter.resources,
-            Changed.RESOURCE: bool(self.filter.uris) and text_of(params.get("uri")) is not None,
-        }
-        if wanted[what]:
+        if _tells(self.filter, what, params):
             self._back.middle.changed(what, params, now)
+        elif self._asked and _tells(self._wanted, what, params):
+            self._early.add(what, params)
 
     def awaits(self, id: bytes) -> bool:
         """Whether a request of that id has no answer yet."""
@@ -137,3 +135,10 @@ class Wishes:
         self.filter = replace(self._wanted, uris=granted)
         if change != FIRST or has_gap:
             self._back.middle.watching(change or None, self.filter, has_gap, now)
+        for what, params in self._early.taken():
+            if _tells(self.filter, what, params):
+                self._back.middle.changed(what, params, now)
+
+
+def _tells(filter_: Filter, what: Changed, params: Members) -> bool:
+    return is_wanted(filter_, what) and (what is not Changed.RESOURCE or text_of(params.get("uri")) is not None)

@@ -99,6 +99,11 @@ def cli() -> None:
 @click.option(
     "--public-url", metavar="URL", help="The URL by which clients reach the listener, when it is another one."
 )
+@click.option(
+    "--shared-upstream",
+    is_flag=True,
+    help="Let clients that do not say who they are share a server that keeps state.",
+)
 @click.option("--auth-token-env", metavar="VARIABLE", help="Let only clients in that send the token in this variable.")
 @click.option(
     "--auth-issuer", metavar="URL", help="Let only clients in that have an access token (JWT) of this issuer."
@@ -157,7 +162,7 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
     from dragoman.cli.run import Settings, run_bridge
 
     server = read_server(behind, options, given)
-    listener = read_listener(options, given, os.environ)
+    listener = read_listener(options, given, os.environ, server.era)
     if options["name"] == "":
         raise click.UsageError("the value of --name is empty")
     profile = read_profile(options)

@@ -1,5 +1,6 @@
 """`dragoman doctor`: visit a server, and tell what it is and how it is put behind the bridge."""
 
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -99,7 +100,8 @@ def setup_of(server: Server, facts: "Facts", options: Mapping[str, Any]) -> "Set
 
     told = text_of((object_in(facts.ready.info) or {}).get("name")) if facts.ready is not None else None
     if server.target is None:
-        return Setup(_plain(told or PurePath(server.command[0]).stem), ("--", *server.command))
+        program, *arguments = server.command
+        return Setup(_plain(told or PurePath(program).stem), ("--", _from_anywhere(program), *arguments))
     address = server.target.address
     url = address.url if "?" not in address.url else f"{address.url.partition('?')[0]}?..."
     words = [f"--header-env={name}" for name in _headers(server, options)]
@@ -116,6 +118,11 @@ def _headers(server: Server, options: Mapping[str, Any]) -> list[str]:
     assert server.target is not None
     visible = [header.name for header in server.target.headers if header.name.lower() not in known]
     return [*(f"{name}={name.upper().replace('-', '_')}" for name in visible), *from_variables]
+
+
+def _from_anywhere(program: str) -> str:
+    """A path that holds in the folder of an editor, too; a bare name is looked for as it is."""
+    return program if PurePath(program).name == program else os.path.abspath(program)
 
 
 def _plain(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli.gates import OF_TOKENS, read_gate, read_public
+from dragoman.revisions import Era
 
 if TYPE_CHECKING:
     from dragoman.transports.http.server.admission import Admission
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 OWN_STREAMS = "stdio:."
 OF_HTTP = (
     *("allow_host", "allow_origin", "public_url", "tls_cert", "tls_key", "tls_client_ca"),
-    *("auth_token_env", *OF_TOKENS),
+    *("shared_upstream", "auth_token_env", *OF_TOKENS),
+)
+STRANGERS = (
+    "clients from beyond this machine would share one conversation with the server, unknown to each other: ask them for"
+    " a token (--auth-token-env, --auth-issuer) or a certificate (--tls-client-ca), or allow it with --shared-upstream"
 )
 EVERYONE = "everyone who reaches this place can use the server; --auth-token-env or --auth-issuer asks for a token"
 
@@ -31,8 +36,11 @@ class Listener:
     warnings: tuple[str, ...] = ()
 
 
-def read_listener(options: Mapping[str, Any], given: frozenset[str], environment: Mapping[str, str]) -> Listener | None:
-    """The listener that --listen and its options ask for; `None` for our own streams.
+def read_listener(
+    options: Mapping[str, Any], given: frozenset[str], environment: Mapping[str, str], era: Era | None = Era.MODERN
+) -> Listener | None:
+    """The listener that --listen and its options ask for; `None` for our own streams. `era` is the server's, if the
+    user says it.
 
     Raises:
         click.UsageError: it cannot be, or an option belongs to another kind of listener; no value is repeated.
@@ -47,8 +55,7 @@ def read_listener(options: Mapping[str, Any], given: frozenset[str], environment
         raise click.UsageError("the value of --listen is not known: it is stdio:. or a place like http://HOST:PORT/mcp")
     from dragoman.transports.http.address import Refused, is_loopback
     from dragoman.transports.http.server.admission import admission
-    from dragoman.transports.http.server.authentication import Open
-    from dragoman.transports.http.server.listening import place
+    from dragoman.transports.http.server.listening import is_for_strangers, place
 
     try:
         where = place(target, options["tls_cert"], options["tls_key"], options["tls_client_ca"])
@@ -57,11 +64,12 @@ def read_listener(options: Mapping[str, Any], given: frozenset[str], environment
     public = read_public(options["public_url"])
     gate = read_gate(options, where, public, environment)
     warnings: list[str] = []
-    if not is_loopback(where.host):
-        if isinstance(gate, Open) and where.client_ca is None:
-            warnings.append(EVERYONE)
-        if where.scheme == "http":
-            warnings.append("what passes can be read on its way, as the place is not https; put a TLS proxy in front")
+    if is_for_strangers(where, gate):
+        if era is not Era.MODERN and not options["shared_upstream"]:
+            raise click.UsageError(STRANGERS)
+        warnings.append(EVERYONE)
+    if where.scheme == "http" and not is_loopback(where.host):
+        warnings.append("what passes can be read on its way, as the place is not https; put a TLS proxy in front")
     hosts = [*options["allow_host"], *([public.host] if public is not None else [])]
     admitted = admission(where.host, hosts, options["allow_origin"])
     return Listener(where, admitted, gate, tuple(warnings))

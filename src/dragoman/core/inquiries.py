@@ -16,13 +16,14 @@ from dragoman.core import questions
 from dragoman.core.attribution import Attribution, attributed
 from dragoman.core.inflight import Inflight
 from dragoman.exchange.caller import Caller
-from dragoman.exchange.events import Answer, Answered, Call, Erred, Inquiry, Reason, ServerError
+from dragoman.exchange.events import Answer, Answered, Call, Erred, Inquiry, Question, Reason, ServerError
 from dragoman.exchange.notes import Level
 from dragoman.faults import INVALID_PARAMS, METHOD_NOT_FOUND, Cause, Fault
 from dragoman.limits import Patience, patience_of
 from dragoman.revisions.capabilities import client_capabilities
+from dragoman.revisions.methods import TASKS
 from dragoman.revisions.plan import Plan, Policy
-from dragoman.wire.members import closed, object_in, opened, raw, text_of
+from dragoman.wire.members import Members, closed, object_in, opened, raw, text_of
 
 if TYPE_CHECKING:
     from dragoman.core.mediator import Mediator
@@ -36,12 +37,15 @@ EVERYTHING = {
 
 
 class Asked(Call):
-    """An open question, in the form of a call so that it goes through the same doors as the questions of calls."""
+    """An open question, in the form of a call so that it goes through the same doors as the questions of calls.
+
+    Without a `round` it is about tasks, and its answer is judged by nobody but the server.
+    """
 
     __slots__ = ("attribution", "inquiry", "round")
 
     def __init__(
-        self, inquiry: Inquiry, method: str, caller: Caller, round_: questions.Round, attribution: Attribution
+        self, inquiry: Inquiry, method: str, caller: Caller, round_: questions.Round | None, attribution: Attribution
     ) -> None:
         super().__init__(inquiry.key, method, {}, caller, None, False)
         if attribution.owner is not None:
@@ -92,6 +96,12 @@ class Inquiries:
         mediator = self._mediator
         request = opened(inquiry.request)
         method = text_of(request["method"]) or ""
+        params = object_in(request.get("params")) or {}
+        if self._is_of_tasks(method, params):
+            call = inquiry.call  # a task outlives the call that it came from
+            own = Attribution(call, (call,) if call is not None else ())
+            self._put(Asked(inquiry, method, self._declared, None, own), params, now)
+            return
         asked = closed({method: inquiry.request})
         round_ = questions.read_round(asked, self._caller, self._down, self._policy, mediator.limits, mediator.losses)
         mediator.report(method)
@@ -109,11 +119,23 @@ class Inquiries:
             self._refuse(inquiry, method, Fault(Cause.INVALID_INPUT_REQUEST, "it names no elicitationId"))
             return
         attribution = attributed(inquiry, method, mediator.inflight)
-        call = self._asked[inquiry.key] = Asked(inquiry, method, self._declared, round_, attribution)
+        self._put(Asked(inquiry, method, self._declared, round_, attribution), question.params, now)
+
+    def _is_of_tasks(self, method: str, params: Members) -> bool:
+        """Whether this is about a task that the client works on, or asks for one: that is between server and client."""
+        tasks = object_in(self._caller.capabilities.get("tasks"))
+        if tasks is None or method in TASKS or "task" not in params:
+            return tasks is not None and method in TASKS
+        kind, _, what = method.partition("/")
+        return what in (object_in((object_in(tasks.get("requests")) or {}).get(kind)) or {})
+
+    def _put(self, call: Asked, params: Members, now: float) -> None:
+        mediator = self._mediator
+        self._asked[call.key] = call
         self._open.enter(call, Patience.INPUT, now)
-        for waiting in attribution.waiting:
+        for waiting in call.attribution.waiting:
             mediator.inflight.wait_for(waiting, Patience.INPUT, now)
-        mediator.front.ask(call, [replace(question, url=None, empty_form=False)], now)
+        mediator.front.ask(call, [Question(call.method, call.method, params)], now)
 
     def withdraw(self, inquiry: Inquiry, now: float) -> None:
         """The server needs no answer any more."""
@@ -127,7 +149,7 @@ class Inquiries:
         if not self._leave(call, now):
             return
         answer = answers[call.method]
-        if isinstance(answer, Erred) and answer.error is not None:
+        if call.round is None or (isinstance(answer, Erred) and answer.error is not None):
             self._mediator.back.satisfied(call.inquiry, answer)
             return
         judged = questions.judge(call.round, answers, self._caller, self._up, self._policy, self._mediator.losses)

@@ -141,6 +141,9 @@ class Mediator:
     def roots_changed(self) -> None:
         self.back.roots_changed()
 
+    def client_task(self, params: Members) -> None:
+        self.back.task(params)
+
     def left(self, reason: Reason, now: float) -> None:
         for call in self.inflight:
             self.cancel(call, reason, now)
@@ -212,7 +215,8 @@ class Mediator:
     def done(self, call: Call, result: Members, now: float) -> None:
         if not self.inflight.leave(call):
             return
-        self._forget(call)
+        if self._rounds or self.visits:
+            self._forget(call)
         if self.inquiries:
             self.inquiries.call_over(call, Reason.CALL_ENDED, now)
         lowered = self._down.apply(call.method, Part.RESULT, result, self._policy, self.losses)
@@ -272,6 +276,9 @@ class Mediator:
             self.visits.completed(text_of(params.get("elicitationId")), now)
         if self._caller is not None and self._caller.has("elicitation", "url"):
             self.front.elicitation_completed(params)
+
+    def server_task(self, params: Members) -> None:
+        self.front.task(params)
 
     def gone(self, why: Fault, now: float) -> None:
         if not self.is_open:

@@ -68,7 +68,7 @@ def _outlook(ready: Ready, lists: Mapping[str, Listed], client: Revision) -> Out
 
 
 def only_as_tasks(tools: Listed | None) -> tuple[str, ...]:
-    """Names of tools that want to be run as tasks, which the bridge offers to nobody (S3-15)."""
+    """Names of tools that want to be run as tasks, which only a client of the same revision can ask for (S3-15)."""
     found: list[str] = []
     for item in tools.items if tools is not None else ():
         tool = object_in(item) or {}

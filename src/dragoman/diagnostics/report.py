@@ -123,7 +123,9 @@ def warnings(facts: Facts) -> list[str]:
             found.append(f"{method} could not be read to its end: {listed.failure}")
     tasks = only_as_tasks(facts.lists.get("tools/list"))
     if tasks:
-        found.append(f"tools that run only as tasks, which dragoman does not offer: {', '.join(tasks)}")
+        found.append(
+            f"tools that run only as tasks, which a client of another revision cannot ask for: {', '.join(tasks)}"
+        )
     return found
 
 

@@ -51,7 +51,8 @@ def bridge(
         raise ValueError(f"log_level is none of {', '.join(CHOICES)}")
     if state_key is not None and len(state_key) != 32:
         raise ValueError("state_key does not have 32 bytes")
-    server, listener = read_upstream(upstream), read_listen(listen)
+    server = read_upstream(upstream)
+    listener = read_listen(listen, server.era)
     bounds = limits or Limits()
     tap = None
     if record is not None:

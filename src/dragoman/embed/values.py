@@ -64,7 +64,8 @@ class Http:
     """A place on HTTP where clients come in: `http://HOST:PORT/PATH` or `https://…`; port 0 is any free one.
 
     `hosts` and `origins` are those that may call beside the ones of this machine. `token` is what clients must send;
-    `gate` decides in its place, if there is one. An `https` place has a certificate and its key, and perhaps a CA whose
+    `gate` decides in its place, if there is one. `shared_upstream` lets strangers from beyond this machine share a
+    server that keeps state. An `https` place has a certificate and its key, and perhaps a CA whose
     certificates clients must have, each as the path of a PEM file.
     """
 
@@ -73,6 +74,7 @@ class Http:
     origins: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
     gate: "Gate | None" = None
+    shared_upstream: bool = False
     tls_cert: str | None = None
     tls_key: str | None = None
     tls_client_ca: str | None = None
@@ -135,11 +137,11 @@ def _at_url(given: Url, transport: Transport | None) -> Server:
     return Server(to_url(found, transport, given.response_limit), era, found.address.host)
 
 
-def read_listen(listen: str | Http) -> Listener | None:
-    """The place on HTTP, or `None` for our own standard streams.
+def read_listen(listen: str | Http, era: Era | None) -> Listener | None:
+    """The place on HTTP, or `None` for our own standard streams. `era` is the server's, if it was said.
 
     Raises:
-        ValueError: it is neither, or its certificate is missing or unwanted.
+        ValueError: it is neither, its certificate is missing or unwanted, or strangers would share a server there.
     """
     if isinstance(listen, str):
         if listen == STDIO:
@@ -149,12 +151,14 @@ def read_listen(listen: str | Http) -> Listener | None:
         listen = Http(listen)
     from dragoman.transports.http.server.admission import admission
     from dragoman.transports.http.server.authentication import Open, Token
-    from dragoman.transports.http.server.listening import place
+    from dragoman.transports.http.server.listening import is_for_strangers, place
 
     where = place(listen.url, listen.tls_cert, listen.tls_key, listen.tls_client_ca)
     gate = listen.gate
     if gate is None:
         gate = Open() if listen.token is None else Token(listen.token)
+    if era is not Era.MODERN and not listen.shared_upstream and is_for_strangers(where, gate):
+        raise ValueError("listen lets strangers share one server: give it a token, a gate or shared_upstream")
     return Listener(where, admission(where.host, listen.hosts, listen.origins), gate)
 
 

@@ -61,6 +61,9 @@ class Nobody(FromServer):
     def elicitation_completed(self, params: Members, now: float) -> None:
         pass
 
+    def server_task(self, params: Members) -> None:
+        pass
+
     def gone(self, why: Fault, now: float) -> None:
         pass
 
@@ -124,6 +127,9 @@ class Unmoved(Front):
         pass
 
     def elicitation_completed(self, params: Members) -> None:
+        pass
+
+    def task(self, params: Members) -> None:
         pass
 
     def server_gone(self, why: Fault, now: float) -> None:

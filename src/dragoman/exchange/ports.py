@@ -56,6 +56,10 @@ class FromClient(Protocol):
         """A list of the client's roots that was asked for earlier is out of date."""
         ...
 
+    def client_task(self, params: Members) -> None:
+        """A task that the client works on has another status."""
+        ...
+
     def left(self, reason: Reason, now: float) -> None:
         """The client is gone."""
         ...
@@ -102,6 +106,10 @@ class Front(Protocol):
 
     def elicitation_completed(self, params: Members) -> None:
         """The user is done with a page, which `params` name by an elicitation id that the server chose."""
+        ...
+
+    def task(self, params: Members) -> None:
+        """A task that the server works on has another status."""
         ...
 
     def server_gone(self, why: Fault, now: float) -> None:
@@ -162,6 +170,10 @@ class FromServer(Protocol):
 
     def elicitation_completed(self, params: Members, now: float) -> None: ...
 
+    def server_task(self, params: Members) -> None:
+        """A task that the server works on has another status."""
+        ...
+
     def gone(self, why: Fault, now: float) -> None:
         """The server is lost for good; the mediator fails what is open."""
         ...
@@ -183,6 +195,10 @@ class Back(Protocol):
     def speaks(self, caller: Caller) -> None: ...
 
     def roots_changed(self) -> None: ...
+
+    def task(self, params: Members) -> None:
+        """A task that the client works on has another status."""
+        ...
 
     def call(self, call: Call, now: float) -> None: ...
 

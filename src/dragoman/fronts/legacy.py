@@ -31,11 +31,11 @@ from dragoman.fronts.waiting import Opening, Waiting
 from dragoman.limits import Limits
 from dragoman.profile import Profile
 from dragoman.revisions import Revision, Trait
-from dragoman.revisions.methods import FORWARDED
+from dragoman.revisions.methods import FORWARDED, TASK_STATUS, TASKS
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, id_key, is_id
 from dragoman.wire.lines import Overlong
-from dragoman.wire.members import EMPTY, Members, encoded, first_byte, is_object, object_in, text_of
+from dragoman.wire.members import EMPTY, Members, closed, encoded, first_byte, is_object, object_in, text_of
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -57,6 +57,8 @@ class Legacy:
         self.subscriptions = Subscriptions(Filter(), may_subscribe=False)
         self.level: str | None = None
         self.gone = Fault(Cause.UPSTREAM_EXITED)
+        self._shares_tasks = False  # both sides are of the revision that has tasks
+        self._of_tasks: frozenset[str] = frozenset()  # what the client may ask about those of the server
         self._caller: Caller | None = None
         self._flight: dict[bytes, Waiting | Change | Opening] = {}
         self._held: list[tuple[Frame, bytes, int]] = []
@@ -189,6 +191,8 @@ class Legacy:
             kind = Kind.INITIALIZE
         elif method in ("resources/subscribe", "resources/unsubscribe"):
             kind = Kind.SUBSCRIBE
+        elif method in self._of_tasks:
+            kind = Kind.FORWARD
         else:
             kind = Kind.UNKNOWN
         action = ON_REQUEST[self.state][kind]
@@ -308,6 +312,10 @@ class Legacy:
                 subscriptions.started = True
                 assert self._caller is not None
                 self.middle.watch(0, subscriptions.filter(()), now)
+        elif method == TASK_STATUS and self._shares_tasks and self._caller is not None and self._caller.has("tasks"):
+            given = object_in(params) if isinstance(params, Raw) else None
+            if given is not None:
+                self.middle.client_task(given)
         elif self.notes.debugs:
             self.notes.note(Level.DEBUG, "client", f"{method} needs nothing and was ignored")
 
@@ -379,6 +387,8 @@ class Legacy:
             return
         self.state = State.READY
         self.subscriptions = promised(ready)
+        self._shares_tasks = caller.revision.has(Trait.TASKS) and ready.revision.has(Trait.TASKS)
+        self._of_tasks = TASKS if self._shares_tasks and "tasks" in ready.capabilities else frozenset()
         self._answer(opening.id, initialize_result(ready, caller, self.identity), opening.lane)
         self._replay(now)
 
@@ -456,6 +466,9 @@ class Legacy:
             return
         kept = {name: params[name] for name in ("level", "logger", "data") if name in params}
         self.out.tell(LINK, wire.notice("notifications/message", encoded(kept)))
+
+    def task(self, params: Members) -> None:
+        self.out.tell(LINK, wire.notice(TASK_STATUS, closed(params)))
 
     def elicitation_completed(self, params: Members) -> None:
         self.out.tell(LINK, wire.notice(COMPLETE, encoded(params)))

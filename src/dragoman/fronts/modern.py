@@ -247,6 +247,9 @@ class Modern:
     def elicitation_completed(self, params: Members) -> None:
         pass
 
+    def task(self, params: Members) -> None:
+        pass  # tasks of its revision are an extension, which is never offered
+
     def server_gone(self, why: Fault, now: float) -> None:
         self._flight.clear()
 

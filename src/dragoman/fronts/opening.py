@@ -16,7 +16,7 @@ from dragoman.fronts.legacy import Legacy
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Frame
 from dragoman.wire.lines import Overlong
-from dragoman.wire.members import object_in
+from dragoman.wire.members import Members, object_in
 
 if TYPE_CHECKING:
     from dragoman.fronts.modern import Modern
@@ -57,9 +57,13 @@ class Opening:
 
 def is_modern(frame: Frame) -> bool:
     """Whether a message says by itself which revision it is of."""
-    if frame.params is UNSET:
-        return False
-    return PROTOCOL_VERSION in (object_in((object_in(frame.params) or {}).get("_meta")) or {})
+    return PROTOCOL_VERSION in parts(frame)[1]
+
+
+def parts(frame: Frame) -> tuple[Members, Members]:
+    """The params of a message and its `_meta`; what it has not, or what is no object, is empty."""
+    params = (object_in(frame.params) or {}) if frame.params is not UNSET else {}
+    return params, object_in(params.get("_meta")) or {}
 
 
 def _is_modern(line: bytes | Overlong) -> bool:

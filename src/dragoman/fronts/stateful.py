@@ -205,14 +205,16 @@ class Stateful(Modern):
 
     def done(self, call: Call, result: Members, now: float) -> None:
         assert isinstance(call, Request)
-        self._lacking.pop(call.key, None)
-        if self._keep(call, result):
+        if self._lacking:
+            self._lacking.pop(call.key, None)
+        if self._parked and self._keep(call, result):
             return
         if not self._passes and call.method != LISTEN:
             given = object_in(result.get("_meta"))
             result["_meta"] = closed({**opened(self._stamp), **given}) if given else self._stamp
         super().done(call, result, now)
-        self._next_turn(now)
+        if self._turns.are_taken:
+            self._next_turn(now)
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
         assert isinstance(call, Request)
@@ -394,8 +396,10 @@ class Stateful(Modern):
         told = self._streams.answered(change, granted) if change is not None else None
         if told is None:
             return
-        for stream, params in told:
+        for stream, params, early in told:
             self._tell(stream, ACKNOWLEDGED, params)
+            for what, change_params in early:
+                self._tell(stream, NOTICES[what], dict(change_params))
         if self._streams.is_behind:
             self._wish(now)
 
@@ -406,6 +410,8 @@ class Stateful(Modern):
     # ------------------------------------------------------------------ time
 
     def wake(self) -> float:
+        if not (self._parked or self._early):
+            return self._turns.wake if self._turns.are_taken else NEVER
         dues = [parked.due for parked in self._parked.values() if parked.is_away or parked.asked]
         return min((self._turns.wake, *dues, *(due for _, _, due in self._early)))
 

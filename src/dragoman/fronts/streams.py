@@ -2,11 +2,12 @@
 
 Each stream has its own filter; upstream goes the union of all. Wishes run one at a time (CHANGE-01): a stream is
 acknowledged when the wish that includes it is answered, with the part that was granted, and hears nothing before that
-(SDKSUB-02, SDKSUB-03).
+(SDKSUB-02, SDKSUB-03). What changes meanwhile it hears then (translation 4.4a).
 """
 
 from msgspec import Raw
 
+from dragoman.exchange.changes import Change, Early, is_wanted
 from dragoman.exchange.events import Call, Changed, Filter
 from dragoman.wire.members import Members, is_true, items_of, object_in, raw, text_of
 
@@ -27,10 +28,13 @@ def wanted(params: Members, offered: Members) -> Filter:
     )
 
 
+LISTS = (Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES)
+
+
 class Streams:
     def __init__(self) -> None:
         self._open: dict[Call, Filter] = {}
-        self._waiting: list[Call] = []
+        self._waiting: dict[Call, Early] = {}
         self._running: int | None = None
         self._asked: frozenset[Call] = frozenset()
         self._changes = 0
@@ -41,12 +45,11 @@ class Streams:
 
     def add(self, call: Call, filter_: Filter) -> None:
         self._open[call] = filter_
-        self._waiting.append(call)
+        self._waiting[call] = Early()
 
     def drop(self, call: Call) -> bool:
         """A stream is over; whether it was one of these."""
-        if call in self._waiting:
-            self._waiting.remove(call)
+        self._waiting.pop(call, None)
         return self._open.pop(call, None) is not None
 
     def next_wish(self) -> tuple[int, Filter] | None:
@@ -67,53 +70,47 @@ class Streams:
             tuple(uris),
         )
 
-    def answered(self, change: int, granted: Filter | None) -> list[tuple[Call, Members]] | None:
-        """A wish has its answer: the streams that are acknowledged by it, each with what it hears of.
+    def answered(self, change: int, granted: Filter | None) -> list[tuple[Call, Members, list[Change]]] | None:
+        """A wish has its answer: the streams that are acknowledged by it, each with what it hears of from now on, and
+        with what changed meanwhile.
 
         `None` when it was none of these. What was not granted is taken out of the filters.
         """
         if change != self._running:
             return None
         self._running = None
-        told: list[tuple[Call, Members]] = []
-        asked = self._asked
-        for call in [call for call in self._waiting if call in asked]:
+        told: list[tuple[Call, Members, list[Change]]] = []
+        for call in [call for call in self._waiting if call in self._asked]:
             filter_ = self._open[call]
             uris = tuple(uri for uri in filter_.uris if granted is not None and uri in granted.uris)
-            self._open[call] = Filter(filter_.tools, filter_.prompts, filter_.resources, uris)
-            told.append((call, {"notifications": _spelled(self._open[call])}))
-        self._waiting = [call for call in self._waiting if call not in asked]
+            heard = self._open[call] = Filter(filter_.tools, filter_.prompts, filter_.resources, uris)
+            early = [(what, params) for what, params in self._waiting.pop(call).taken() if _hears(heard, what, params)]
+            told.append((call, {"notifications": _spelled(heard)}, early))
         return told
 
     def hearing(self, what: Changed, params: Members | None) -> list[Call]:
-        """The streams that hear of a change."""
-        uri = text_of((params or {}).get("uri")) if what is Changed.RESOURCE else None
-
-        def hears(filter_: Filter) -> bool:
-            if what is Changed.RESOURCE:
-                return bool(filter_.uris) and uri is not None and _covers(filter_.uris, uri)
-            return what in _lists(filter_)
-
-        return [call for call, filter_ in self._open.items() if call not in self._waiting and hears(filter_)]
+        """The streams that hear of a change now; those that are not acknowledged yet will."""
+        hearing = [call for call, filter_ in self._open.items() if _hears(filter_, what, params)]
+        for call in hearing:
+            if call in self._waiting:
+                self._waiting[call].add(what, params)
+        return [call for call in hearing if call not in self._waiting]
 
     def missed(self) -> list[tuple[Call, Changed, Members]]:
         """What the streams are told after a gap: whatever they hear of may have changed."""
         told: list[tuple[Call, Changed, Members]] = []
         for call, filter_ in self._open.items():
             if call not in self._waiting:
-                told += [(call, what, {}) for what in _lists(filter_)]
+                told += [(call, what, {}) for what in LISTS if is_wanted(filter_, what)]
                 told += [(call, Changed.RESOURCE, {"uri": raw(uri)}) for uri in filter_.uris]
         return told
 
 
-def _lists(filter_: Filter) -> list[Changed]:
-    """The lists whose changes a stream hears of."""
-    wanted = {
-        Changed.TOOLS: filter_.tools,
-        Changed.PROMPTS: filter_.prompts,
-        Changed.RESOURCES: filter_.resources,
-    }
-    return [what for what, is_wanted in wanted.items() if is_wanted]
+def _hears(filter_: Filter, what: Changed, params: Members | None) -> bool:
+    if what is not Changed.RESOURCE:
+        return is_wanted(filter_, what)
+    uri = text_of((params or {}).get("uri"))
+    return uri is not None and _covers(filter_.uris, uri)
 
 
 def _covers(uris: tuple[str, ...], uri: str) -> bool:

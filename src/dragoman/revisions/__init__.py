@@ -25,6 +25,7 @@ class Trait(Enum):
     VERSION_HEADER = "the MCP-Protocol-Version header"
     PRIMED_STREAMS = "an event without data at the begin of a stream, so that it can be resumed from there"
     COMPLETIONS = "the completions capability"
+    TASKS = "tasks, which either side may ask of the other"
     NEGOTIATED = "a client must ask only for what the server declared in the handshake"
 
 
@@ -68,6 +69,7 @@ ORDER: tuple[Revision, ...] = (
                 Trait.COMPLETIONS,
                 Trait.ELICITATION,
                 Trait.PRIMED_STREAMS,
+                Trait.TASKS,
                 Trait.ELICITATION_MODES,
                 Trait.NEGOTIATED,
                 Trait.SAMPLING_TOOLS,

@@ -9,8 +9,8 @@ is added (CAP-02, CAP-03), with these exceptions:
   pages then has no elicitation at all, since an older server would send it forms (S3-01, S3-10, S3-13).
 * `experimental` and `extensions` keep their objects, and go when none is left (CAP-05).
 * `completions` is made up for a server of the one revision that completes without a way to say so (S1-05).
-* tasks are never declared, neither the capability nor the extension: the calls between the faces carry none (CAP-06,
-  CAP-07, IRES-04).
+* `tasks` is declared between two peers of the one revision that has them, and the tasks extension never: the calls
+  between other faces carry none (CAP-06, CAP-07, IRES-04).
 """
 
 from collections.abc import Callable
@@ -18,6 +18,7 @@ from collections.abc import Callable
 from msgspec import Raw
 
 from dragoman.revisions import Era, Revision, Trait
+from dragoman.revisions.methods import TASKS
 from dragoman.wire.members import EMPTY, Members, closed, is_object, object_in
 
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
@@ -33,6 +34,7 @@ NEEDS = {
     "resources/templates/list": "resources",
     "tools/call": "tools",
     "tools/list": "tools",
+    **dict.fromkeys(TASKS, "tasks"),
 }
 """The capability of a server that a request to it takes for granted."""
 
@@ -53,9 +55,11 @@ def server_capabilities(declared: Members, source: Revision, target: Revision) -
     return kept
 
 
-def is_undeclared(method: str, declared: Members, revision: Revision) -> bool:
-    """Whether a client of `revision` must not send this request to a server that declared this (H-15)."""
-    return revision.has(Trait.NEGOTIATED) and NEEDS.get(method, method) not in declared
+def undeclared(declared: Members, revision: Revision) -> frozenset[str]:
+    """The requests that a client of `revision` must not send to a server that declared this (H-15)."""
+    if not revision.has(Trait.NEGOTIATED):
+        return frozenset()
+    return frozenset(method for method, needed in NEEDS.items() if needed not in declared)
 
 
 def _judged(declared: Members, source: Revision, target: Revision, judges: dict[str, _Judge]) -> Members:
@@ -105,6 +109,11 @@ def _elicitation(value: Raw, source: Revision, target: Revision) -> Raw | None:
     return EMPTY if "form" in modes or "url" not in modes else None
 
 
+def _tasks(value: Raw, source: Revision, target: Revision) -> Raw | None:
+    both = source.has(Trait.TASKS) and target.has(Trait.TASKS)
+    return value if both and _has_object_parts(value, "cancel", "list", "requests") else None
+
+
 def _has_object_parts(value: Raw, *names: str) -> bool:
     parts = object_in(value) or {}
     return all(is_object(parts[name]) for name in names if name in parts)
@@ -122,6 +131,7 @@ _CLIENT: dict[str, _Judge] = {
     "roots": _roots,
     "sampling": _sampling,
     "elicitation": _elicitation,
+    "tasks": _tasks,
     "experimental": _objects,
     "extensions": _objects,
 }
@@ -132,6 +142,7 @@ _SERVER: dict[str, _Judge] = {
     "resources": _with_flags,
     "completions": _as_declared,
     "logging": _as_declared,
+    "tasks": _tasks,
     "experimental": _objects,
     "extensions": _objects,
 }

@@ -5,16 +5,16 @@ A `null` is let through: clients write it for what they leave out, and the serve
 
 from dragoman.wire.members import Members, first_byte, is_null
 
-TEXT, OBJECT = "a string", "an object"
-_BEGINS = {TEXT: 0x22, OBJECT: 0x7B}
+TEXT, OBJECT = (0x22, "a string"), (0x7B, "an object")
+"""The first byte of such a value, and what it is called."""
 
-_LIST = {"cursor": TEXT}
-_NAMED = {"name": TEXT, "arguments": OBJECT}
-FIXED: dict[str, dict[str, str]] = {
+_LIST = (("cursor", *TEXT),)
+_NAMED = (("name", *TEXT), ("arguments", *OBJECT))
+FIXED: dict[str, tuple[tuple[str, int, str], ...]] = {
     "tools/call": _NAMED,
     "prompts/get": _NAMED,
-    "resources/read": {"uri": TEXT},
-    "completion/complete": {"ref": OBJECT, "argument": OBJECT},
+    "resources/read": (("uri", *TEXT),),
+    "completion/complete": (("ref", *OBJECT), ("argument", *OBJECT)),
     "tools/list": _LIST,
     "prompts/list": _LIST,
     "resources/list": _LIST,
@@ -24,8 +24,8 @@ FIXED: dict[str, dict[str, str]] = {
 
 def misfit(method: str, params: Members) -> tuple[str, str] | None:
     """The first member of another type than all revisions want, and what they want."""
-    for name, kind in FIXED.get(method, {}).items():
+    for name, begins, kind in FIXED.get(method, ()):
         value = params.get(name)
-        if value is not None and first_byte(value) != _BEGINS[kind] and not is_null(value):
+        if value is not None and first_byte(value) != begins and not is_null(value):
             return name, kind
     return None

@@ -107,19 +107,8 @@ def _drop_open_output(rule: Rule, tool: Members, place: str, report: Report) -> 
     return True
 
 
-def _drop_execution(rule: Rule, tool: Members, place: str, report: Report) -> bool:
-    """S4-29: nobody can ask for a task any more. What says that no task may be asked for is still true, and stays."""
-    execution = tool.get("execution")
-    if execution is None or text_of((object_in(execution) or {}).get("taskSupport")) == "forbidden":
-        return False
-    del tool["execution"]
-    rule.note(report, "L", f"{place}.execution", "removed, because no task can be requested")
-    return True
-
-
 name_booleans = EachItem((b"true", b"false"), _name_booleans, fits=_older_tools)
 drop_open_output = EachItem((b'"outputSchema"',), _drop_open_output)
-drop_execution = EachItem((b'"execution"',), _drop_execution)
 
 
 def strip(newer: Mapping[str, str], inner: str | None = None) -> EachItem:

@@ -23,6 +23,11 @@ FORWARDED: frozenset[str] = frozenset(
     }
 )
 
+TASKS = frozenset({"tasks/cancel", "tasks/get", "tasks/list", "tasks/result"})
+"""What is asked about a task, by whoever asked for it."""
+
+TASK_STATUS = "notifications/tasks/status"
+
 MAY_ASK = frozenset({"prompts/get", "resources/read", "tools/call"})
 """The requests in whose course a server may ask for input."""
 

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from dragoman.revisions import Trait
 from dragoman.revisions.blocks import require_structure_objects
-from dragoman.revisions.lists import drop_execution, drop_open_output, name_booleans
+from dragoman.revisions.lists import drop_open_output, name_booleans
 from dragoman.revisions.losses import (
     SERVER_INFO,
     Drop,
@@ -169,16 +169,7 @@ STEP = Step(
         Row("S4-26", "Peers declare extensions.", "L", "L", Doer.TABLES),
         Row("S4-27", "Three errors are about the new way to talk.", "LB", "B", Doer.TABLES),
         Row("S4-28", "Keys of distributed traces have fixed names.", "L", "L", Doer.HOP),
-        Row(
-            "S4-29",
-            "A tool does not say whether it runs as a task.",
-            "L",
-            "L",
-            rising=(
-                result("tools/list", member="tools", act=drop_execution),
-                params(SAMPLING, member="tools", act=drop_execution),
-            ),
-        ),
+        Row("S4-29", "A tool no longer says whether it can be a task; one that says so is not cut for that.", "L", "L"),
         Row("S4-30", "Lists do not depend on the connection.", "L", "L"),
         Row("S4-31", "Every request has params.", "B", "L", Doer.HOP),
         Row("S4-32", "References in schemas are not followed over the network.", "L", "L"),

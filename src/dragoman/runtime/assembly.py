@@ -20,7 +20,6 @@ from dragoman.revisions import LATEST, Era
 from dragoman.runtime.conversation import Conversation
 from dragoman.runtime.link import AnyBack
 from dragoman.runtime.log import Log
-from dragoman.runtime.seals import seal
 from dragoman.runtime.tap import Tap
 from dragoman.transports.pipes import Overflow
 from dragoman.transports.upstream import Upstream
@@ -53,6 +52,7 @@ class Parts:
         def begin_modern() -> "ModernFront":
             if self.era is not Era.MODERN:
                 from dragoman.fronts.stateful import Stateful
+                from dragoman.runtime.seals import seal
 
                 sealing = seal(self.state_key, limits.state_life)
                 most, rate, begins_again = limits.in_flight, profile.progress_rate, server.is_remote
@@ -70,6 +70,7 @@ class Parts:
 
     def shared(self, stderr: Callable[[bytes], None]) -> "Shared":
         """What all conversations of a listener have in common."""
+        from dragoman.runtime.seals import seal
         from dragoman.runtime.shared import Shared
 
         sealing = seal(self.state_key, self.limits.state_life)

@@ -16,7 +16,7 @@ from dragoman.exchange.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.flaws import fault_of
-from dragoman.fronts.opening import is_modern
+from dragoman.fronts.opening import is_modern, parts
 from dragoman.revisions import HANDSHAKE, Era, named
 from dragoman.runtime.kept import Kept
 from dragoman.runtime.session import Session
@@ -30,7 +30,7 @@ from dragoman.transports.http.server.status import status_of
 from dragoman.transports.http.server.stream import Stream
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, is_id
-from dragoman.wire.members import object_in
+from dragoman.wire.members import Members
 
 MARK = PROTOCOL_VERSION.encode()
 ACCEPTED = Reply(202)
@@ -94,11 +94,12 @@ class Endpoint:
         frame = wire.parse(body, self._shared.limits.depth)
         if self._shared.fault is not None:
             return _unready(frame, self._shared.fault)
-        says_so = MARK in body and isinstance(frame, Frame) and is_modern(frame)
+        params, meta = parts(frame) if MARK in body and isinstance(frame, Frame) else ({}, {})
+        says_so = PROTOCOL_VERSION in meta
         if isinstance(frame, Frame) and frame.method == "initialize" and not says_so:
             return self._initialize(head, body, frame, now)
         if says_so or _is_stateless(head):
-            return self._alone(head, body, frame, now)
+            return self._alone(head, body, frame, params, meta, now)
         session = self._session(head)
         if session is not None:
             return self._in_session(session, head, body, frame, now)
@@ -153,21 +154,24 @@ class Endpoint:
 
     # ------------------------------------------------------------------ eras
 
-    def _alone(self, head: Head, body: bytes, frame: Parsed, now: float) -> Exchange | Reply:
+    def _alone(
+        self, head: Head, body: bytes, frame: Parsed, params: Members, meta: Members, now: float
+    ) -> Exchange | Reply:
         if isinstance(frame, Frame) and frame.method is not UNSET and frame.id is not UNSET:
-            why = mismatch(head.headers, frame, self._annotations)
+            if not params:
+                params, meta = parts(frame)
+            why = mismatch(head.headers, frame.method, params, meta, self._annotations)
             if why is not None:
                 id = bytes(frame.id)
                 return refusal(400, Fault(Cause.HEADER_MISMATCH, why), id if is_id(id) else None)
-        party = self._party() or self._kept_for(head, frame, now)
+        party = self._party() or self._kept_for(head, meta, now)
         exchange = self._exchange(party, head, frame, now)
         party.receive(exchange, body, frame, head.principal, now)
         return self._outcome(exchange)
 
-    def _kept_for(self, head: Head, frame: Parsed, now: float) -> Kept:
+    def _kept_for(self, head: Head, meta: Members, now: float) -> Kept:
         """The conversation of this caller with a server that keeps state."""
-        params = object_in(frame.params) if isinstance(frame, Frame) and frame.params is not UNSET else None
-        declared = (object_in((params or {}).get("_meta")) or {}).get(CLIENT_CAPABILITIES)
+        declared = meta.get(CLIENT_CAPABILITIES)
         key = (head.principal, bytes(declared) if declared is not None else b"")
         kept = self._kept.get(key)
         if kept is None:

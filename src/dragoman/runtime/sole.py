@@ -14,6 +14,7 @@ from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
 from dragoman.runtime.link import Party
 from dragoman.runtime.log import Log
+from dragoman.runtime.outgoing import Outgoing
 from dragoman.runtime.tap import Tap
 from dragoman.transports.child import PipeLines
 from dragoman.transports.upstream import Upstream
@@ -47,6 +48,7 @@ class Sole:
         self._ended = ended
         self._unusable = unusable
         self._channel: Channel | None = None
+        self._outgoing = Outgoing(lambda: self._channel)
         self._ending: asyncio.Task[None] | None = None
         self._is_over = False
 
@@ -68,8 +70,7 @@ class Sole:
         if self._tap is not None:
             for frame in out:
                 self._tap.record("server", ">", frame, [])
-        self._channel.send(out)
-        out.clear()
+        self._outgoing.put(out)
 
     def stop(self) -> None:
         self._unusable()
@@ -85,6 +86,7 @@ class Sole:
             self._ended(self._ending)
 
     async def _close(self) -> None:
+        self._outgoing.flush()
         channel, self._channel = self._channel, None
         if channel is not None:
             await channel.aclose()
@@ -109,6 +111,7 @@ class Sole:
 
     def gone(self, how: str, cause: Cause) -> None:
         self._log.note(Level.ERR, "upstream", f"the server's process {how}")
+        self._outgoing.clear()
         self._end()  # a client without a session may begin again, with another server
         self._back.lost(Fault(cause), asyncio.get_running_loop().time())
         self._party.settle()

@@ -20,6 +20,7 @@ from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
 from dragoman.runtime.link import STEP, Party
 from dragoman.runtime.log import Log
+from dragoman.runtime.outgoing import Outgoing
 from dragoman.runtime.tap import Tap
 from dragoman.transports.child import PipeLines
 from dragoman.transports.upstream import Upstream
@@ -72,7 +73,7 @@ class Trunk:
         self._parties: dict[bytes, Member] = {}
         self._numbers = 0
         self._channel: Channel | None = None
-        self._unsent: list[bytes] = []
+        self._outgoing = Outgoing(lambda: self._channel)
         self._ending: asyncio.Task[None] | None = None
         self._is_over = False
 
@@ -102,16 +103,7 @@ class Trunk:
         if self._tap is not None:
             for frame in out:
                 self._tap.record("server", ">", frame, [])
-        if not self._unsent:
-            asyncio.get_running_loop().call_soon(self._flush)
-        self._unsent += out
-        out.clear()
-
-    def _flush(self) -> None:
-        """Write what all parties said in this turn of the loop, in one go and in its order."""
-        unsent, self._unsent = self._unsent, []
-        if unsent and self._channel is not None:
-            self._channel.send(unsent)
+        self._outgoing.put(out)
 
     def _open(self, party: Member) -> bool:
         if self._is_over:
@@ -154,7 +146,7 @@ class Trunk:
     def gone(self, how: str, cause: Cause) -> None:
         """The server is lost: every request in flight is, too, and the next one starts it again."""
         self._log.note(Level.ERR, "upstream", f"the server's process {how}; it is started again when it is needed")
-        self._unsent.clear()
+        self._outgoing.clear()
         if self._ending is None:
             self._ending = asyncio.get_running_loop().create_task(self._end(), name="end of the server")
         self._cut(Fault(cause))
@@ -227,7 +219,7 @@ class Trunk:
             party.settle()
 
     async def _end(self) -> None:
-        self._flush()
+        self._outgoing.flush()
         channel, self._channel = self._channel, None
         if channel is not None:
             await channel.aclose()

@@ -1,5 +1,6 @@
 """What `doctor` proposes for a configuration: words that work, and none that is a secret."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ def proposed(target: str, facts: Facts = NOTHING, **options: Any) -> tuple[str, 
     [
         ("/bin/srv.py --x 'a b'", NOTHING, "srv", ("--", "/bin/srv.py", "--x", "a b")),
         ("srv", FOUND, "my-server", ("--", "srv")),
+        ("./bin/srv x", NOTHING, "srv", ("--", str(Path("bin/srv").absolute()), "x")),
         ("'!'", NOTHING, "server", ("--", "!")),
         (URL, NOTHING, "127.0.0.1", (URL,)),
         (URL, FOUND, "my-server", (URL,)),

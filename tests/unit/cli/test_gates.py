@@ -12,6 +12,7 @@ import trustme
 from dragoman.auth.gate import ProtectedResource
 from dragoman.cli.listeners import Listener, read_listener
 from dragoman.cli.servers import read_server
+from dragoman.revisions import Era
 from dragoman.transports.http.server.authentication import Challenge, Open, Token
 
 PROVES = ()
@@ -26,6 +27,7 @@ NOTHING: dict[str, Any] = {
     "auth_scope": (),
     "allow_host": (),
     "allow_origin": (),
+    "shared_upstream": False,
 }
 
 
@@ -50,6 +52,20 @@ def challenge(listener: Listener) -> str:
 
 def resource(listener: Listener) -> Any:
     return json.loads(listener.gate.description().body)["resource"]
+
+
+@pytest.mark.parametrize("era", [None, Era.LEGACY])
+def test_strangers_share_a_server_that_keeps_state_only_if_that_is_said(era: Era | None) -> None:
+    """T19."""
+    far: dict[str, Any] = {**NOTHING, "listen": "http://0.0.0.0:1/mcp"}
+    with pytest.raises(click.UsageError) as refusal:
+        read_listener(far, frozenset(), {}, era)
+    assert "--shared-upstream" in refusal.value.message
+    for told in ({"shared_upstream": True}, {"auth_token_env": "T"}, {"listen": LISTEN}):
+        assert read_listener({**far, **told}, frozenset(), {"T": "secret"}, era) is not None
+    listener = read_listener(far, frozenset(), {}, Era.MODERN)
+    assert listener is not None
+    assert "everyone" in listener.warnings[0]
 
 
 def test_the_gate_is_what_the_options_ask_for() -> None:

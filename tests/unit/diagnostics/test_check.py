@@ -177,7 +177,6 @@ def test_a_lift_adds_what_a_newer_client_expects() -> None:
         ("S4-04", "L", "resultType"),
         ("S4-05", "B", "ttlMs"),
         ("S4-05", "B", "cacheScope"),
-        ("S4-29", "L", "tools[0].execution"),
     ]
     official.check_frame("2026-07-28", json.loads(finding.frames[0]), "tools/list")
 

@@ -110,7 +110,7 @@ def test_a_server_that_can_be_used_has_no_trouble() -> None:
         ("prompts/list could not be read to its end: error -32000", facts(
             lists={"prompts/list": Listed((), "error -32000")}
         )),
-        ("only as tasks, which dragoman does not offer: slow", facts(
+        ("only as tasks, which a client of another revision cannot ask for: slow", facts(
             lists={"tools/list": tools({"name": "slow", "execution": {"taskSupport": "required"}})}
         )),
     ],
@@ -173,10 +173,10 @@ def test_what_is_rewritten_is_told_apart_from_what_is_not_known() -> None:
     ]
 
 
-def test_the_other_way_members_are_taken_out() -> None:
+def test_the_other_way_nothing_is_taken_out() -> None:
     listed = tools({"name": "n", "execution": {"taskSupport": "optional"}})
     found = outlook("2026-07-28", LATEST_LEGACY, tools=listed)
-    assert [each.row for each in found.changed] == ["S4-29"]
+    assert not found.changed
 
 
 def test_capabilities_without_an_equivalent_are_named() -> None:

@@ -344,11 +344,12 @@ def _session(exchange: Exchange) -> Headers:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The headers by name; of one that stands twice, the values are joined as HTTP does it."""
-    headers: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    """The headers by name, which ASGI has in small letters; of one that stands twice, the values are joined."""
+    given: list[tuple[bytes, bytes]] = list(scope["headers"])
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given}
+    if len(headers) < len(given):
+        for key in headers:
+            headers[key] = ", ".join(value.decode("latin-1") for name, value in given if name.decode("latin-1") == key)
     return headers
 
 

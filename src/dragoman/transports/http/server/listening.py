@@ -21,7 +21,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from dragoman.limits import Reception
-from dragoman.transports.http.address import AUTHORITY, PORTS, Refused
+from dragoman.transports.http.address import AUTHORITY, PORTS, Refused, is_loopback
+from dragoman.transports.http.server.authentication import Gate, Open
 from dragoman.transports.http.server.joined import Joined
 
 _TARGET = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<path>/[!-~]*)?", re.IGNORECASE)
@@ -48,6 +49,11 @@ class Place:
     def url(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}{self.path}"
+
+
+def is_for_strangers(where: Place, gate: Gate) -> bool:
+    """Whether clients come in from beyond this machine without saying who they are (decisions T19)."""
+    return isinstance(gate, Open) and where.client_ca is None and not is_loopback(where.host)
 
 
 def place(text: str, certificate: str | None = None, key: str | None = None, client_ca: str | None = None) -> Place:

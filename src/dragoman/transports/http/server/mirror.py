@@ -7,35 +7,33 @@ case, their values do; surrounding white space does not count. Integers are comp
 from collections.abc import Mapping
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from dragoman.exchange.meta import PROTOCOL_VERSION
 from dragoman.revisions import Era, named
 from dragoman.transports.http.annotations import PREFIX, Annotations
 from dragoman.transports.http.binding import NAMED_BY, Unmirrorable, text_in, unsealed
-from dragoman.wire.frame import Frame
-from dragoman.wire.members import object_in, text_of
+from dragoman.wire.members import Members, text_of
 
 VERSION, METHOD, NAME = "mcp-protocol-version", "mcp-method", "mcp-name"
 
 
-def mismatch(headers: Mapping[str, str], frame: Frame, annotations: Annotations) -> str | None:
-    """The first header that does not fit, in words for the error; `None` when all do."""
-    params = object_in(frame.params) if frame.params is not UNSET else None
-    params = params if params is not None else {}
-    version = text_of((object_in(params.get("_meta")) or {}).get(PROTOCOL_VERSION))
+def mismatch(
+    headers: Mapping[str, str], method: str, params: Members, meta: Members, annotations: Annotations
+) -> str | None:
+    """The first header that does not fit, in words for the error; `None` when all do. `meta` is that of the params."""
+    version = text_of(meta.get(PROTOCOL_VERSION))
     if version is not None and headers.get(VERSION, "").strip() != version:
         return _said("MCP-Protocol-Version", headers.get(VERSION))
     revision = named(version) if version is not None else None
     if version is not None and (revision is None or revision.era is Era.LEGACY):
         return None  # which headers it would have, nobody knows: the front refuses the revision
-    if headers.get(METHOD, "").strip() != frame.method:
+    if headers.get(METHOD, "").strip() != method:
         return _said("Mcp-Method", headers.get(METHOD))
-    assert frame.method is not UNSET
-    member = NAMED_BY.get(frame.method)
+    member = NAMED_BY.get(method)
     if member is not None and not _is_same(headers.get(NAME), params.get(member)):
         return _said("Mcp-Name", headers.get(NAME))
-    if frame.method == "tools/call":
+    if method == "tools/call":
         return _argument(headers, params.get("name"), params.get("arguments"), annotations)
     return None
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.fronts.opening import parts
 from dragoman.transports.http.annotations import Annotations
 from dragoman.transports.http.binding import sealed
 from dragoman.transports.http.server.mirror import mismatch
@@ -40,7 +41,7 @@ def judged(headers: dict[str, str], method: str, *, meta: Any = None, **params: 
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": carried}}
     frame = wire.parse(json.dumps(body).encode())
     assert isinstance(frame, Frame)
-    return mismatch(headers, frame, annotations)
+    return mismatch(headers, method, *parts(frame), annotations)
 
 
 @pytest.mark.parametrize(
@@ -166,4 +167,4 @@ def test_of_a_tool_that_was_never_listed_no_argument_is_compared() -> None:
 def test_params_and_meta_that_are_no_objects_cause_no_fault() -> None:
     frame = wire.parse(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[1]}')
     assert isinstance(frame, Frame)
-    assert mismatch({"mcp-method": "tools/call"}, frame, Annotations()) is None
+    assert mismatch({"mcp-method": "tools/call"}, "tools/call", *parts(frame), Annotations()) is None
