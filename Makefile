@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 DRAGOMAN_READY := .venv/dragoman-ready
 
-.PHONY: demo test check tests interop bench clean
+.PHONY: demo test check tests interop conformance-auth browser-test bench clean
 
 demo: $(DRAGOMAN_READY)
 	@$(BIN)/dragoman demo
@@ -24,6 +24,14 @@ tests: $(READY)
 # Peers that are not ours, each in an environment of its own under .interop.
 interop: $(READY)
 	$(BIN)/python tests/interop/run.py
+
+# The sign-in scenarios of the official suite, through the bridge. CONFORMANCE may name an installed index.js.
+conformance-auth: $(READY)
+	$(BIN)/python tests/interop/conformance.py
+
+# The pages of a sign-in in headless Chromium, if it is installed.
+browser-test: $(READY)
+	$(BIN)/python -m pytest -rs tests/interop/test_browser.py
 
 # BENCH names the folder of the reference bench, LAB the folder of its peers (docs/performance.md).
 bench: $(DRAGOMAN_READY)

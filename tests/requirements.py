@@ -160,19 +160,15 @@ FINISHED = frozenset(
             "LISTEN",
         ),
         *("EVENT", "GAP", "LOSS", "CHANGE", "ORDER", "LOG", "META", "TSTDIO", "QA"),
-        *("HTTP", "THTTP", "SEAL", "SDKSUB", "SDKPROG", "LOSSY", "NEG", "REV"),
+        *("HTTP", "OAUTH", "STORE", "OUT", "THTTP", "SEAL", "SDKSUB", "SDKPROG", "LOSSY", "NEG", "REV"),
         *("SDKMSG", "SDKMETA", "SDKRES", "SDKMRTR", "SDKCXL"),
         *("CHECK", "BCLI"),
     }
 )
 
 ELSEWHERE = {
-    "a server at a URL, and sign-in": (
-        "CLI-03 CLI-21 CLI-22 CLI-24 CLI-25 CLI-27 CLI-29 CLI-30 CLI-31 "
-        "INIT-12 INIT-13 INIT-14 INIT-15 INIT-16 ERR-05 ERR-24 ERR-29 ERR-45 "
-        "ERR-46 ERR-47 ERR-48 ERR-49 ERR-50 ERR-51 ERR-52 ERR-53 ERR-54 ERR-55 ERR-56 ERR-57 ERR-58 ERR-59 LIFE-23 "
-        "LOSS-06 ORDER-03"
-    ),
+    "what the code never comes to": "ERR-24",
+    "what is no promise": "ORDER-03",
     "the embedded bridge": "ORDER-04 LOG-05",
 }
 """Must rules of finished areas that speak of something the project does not have yet."""

@@ -66,8 +66,35 @@ class Cause(StrEnum):
     INEXPRESSIBLE_INPUT_REQUEST = "inexpressible_input_request"
     REQUEST_NOT_EXPRESSIBLE = "request_not_expressible"
     RESULT_NOT_EXPRESSIBLE = "result_not_expressible"
+    SIGN_IN_FAILED = "sign_in_failed"
+    SIGN_IN_TIMEOUT = "sign_in_timeout"
+    SIGN_IN_DENIED = "sign_in_denied"
+    SIGN_IN_ERROR = "sign_in_error"
+    SIGN_IN_INVALID_URL = "sign_in_invalid_url"
+    SIGN_IN_START_REUSED = "sign_in_start_reused"
+    BROWSER_LAUNCH_FAILED = "browser_launch_failed"
+    REDIRECT_PORT_UNAVAILABLE = "redirect_port_unavailable"
+    REGISTRATION_UNAVAILABLE = "registration_unavailable"
+    REGISTRATION_FAILED = "registration_failed"
+    ISSUER_NOT_REGISTERED = "issuer_not_registered"
+    INVALID_CLIENT_METADATA_URL = "invalid_client_metadata_url"
+    ACCESS_REFUSED = "access_refused"
+    REAUTHORIZATION_REQUIRED = "reauthorization_required"
+    SANDBOX = "sandbox"
     SHUTTING_DOWN = "shutting_down"
     INTERNAL = "internal"
+
+
+OF_SIGN_IN = frozenset(
+    {
+        *(Cause.SIGN_IN_FAILED, Cause.SIGN_IN_TIMEOUT, Cause.SIGN_IN_DENIED, Cause.SIGN_IN_ERROR),
+        *(Cause.SIGN_IN_INVALID_URL, Cause.SIGN_IN_START_REUSED, Cause.BROWSER_LAUNCH_FAILED),
+        *(Cause.REDIRECT_PORT_UNAVAILABLE, Cause.REGISTRATION_UNAVAILABLE, Cause.REGISTRATION_FAILED),
+        *(Cause.ISSUER_NOT_REGISTERED, Cause.INVALID_CLIENT_METADATA_URL, Cause.ACCESS_REFUSED),
+        *(Cause.REAUTHORIZATION_REQUIRED, Cause.SANDBOX),
+    }
+)
+"""What a sign-in can end with. None of it says anything of a server's revisions (B47)."""
 
 
 LOG = "The bridge's log has more."
@@ -169,9 +196,83 @@ TABLE: dict[Cause, tuple[int, str]] = {
         "The request was carried out, but its result has a part that the client's revision of the protocol does not "
         "have. Do not send it again for that reason; data.rule names the part.",
     ),
+    Cause.SIGN_IN_FAILED: (
+        INTERNAL_ERROR,
+        f"The sign-in at the authorization server of the upstream server failed. {LOG}",
+    ),
+    Cause.SIGN_IN_TIMEOUT: (
+        INTERNAL_ERROR,
+        "Nobody completed the sign-in to the upstream server within {seconds} s. The bridge's log has the URL to open. "
+        "--sign-in-timeout gives more time, and during initialize --discover-timeout does, too. If the authorization "
+        "server shows no page to sign in, it may have forgotten this bridge: run dragoman logout with the server's "
+        "URL, then restart the server.",
+    ),
+    Cause.SIGN_IN_DENIED: (
+        INTERNAL_ERROR,
+        "Access to the upstream server was refused at the sign-in. Restart the server to sign in again.",
+    ),
+    Cause.SIGN_IN_ERROR: (
+        INTERNAL_ERROR,
+        f"The authorization server of the upstream server ended the sign-in with an error. {LOG}",
+    ),
+    Cause.SIGN_IN_INVALID_URL: (
+        INTERNAL_ERROR,
+        f"The authorization server of the upstream server gave no valid URL to sign in at, so it was not opened. {LOG}",
+    ),
+    Cause.SIGN_IN_START_REUSED: (
+        INTERNAL_ERROR,
+        "The bridge stopped the sign-in, as its start URL was used twice; another program of this machine may have "
+        "opened it. Restart the server to sign in again. On a machine that others use as well, start the bridge with "
+        "--no-browser.",
+    ),
+    Cause.BROWSER_LAUNCH_FAILED: (INTERNAL_ERROR, f"The bridge cannot open a web browser for the sign-in. {LOG}"),
+    Cause.REDIRECT_PORT_UNAVAILABLE: (
+        INTERNAL_ERROR,
+        "The bridge cannot use port {port} of this machine for the sign-in. Stop the program that uses it, or choose "
+        "another port with --redirect-port. Servers that are signed in to at the same time need a port each.",
+    ),
+    Cause.REGISTRATION_UNAVAILABLE: (
+        INTERNAL_ERROR,
+        "The authorization server of the upstream server offers no way of registration that the bridge can use. "
+        "Register a client there with the redirect URI {redirect_uri}, and give its id with --client-id and the issuer "
+        "with --client-issuer.",
+    ),
+    Cause.REGISTRATION_FAILED: (
+        INTERNAL_ERROR,
+        "The authorization server of the upstream server refused to register the bridge. Register a client there with "
+        "the redirect URI {redirect_uri}, and give its id with --client-id and the issuer with --client-issuer.",
+    ),
+    Cause.ISSUER_NOT_REGISTERED: (
+        INTERNAL_ERROR,
+        "The client id belongs to another authorization server than that of the upstream server. Give a --client-id "
+        "and a --client-issuer that match it.",
+    ),
+    Cause.INVALID_CLIENT_METADATA_URL: (
+        INTERNAL_ERROR,
+        "The authorization server of the upstream server does not accept the value of --client-metadata-url. It must "
+        "be an https URL with a path, at which the client's metadata is.",
+    ),
+    Cause.ACCESS_REFUSED: (
+        INTERNAL_ERROR,
+        f"The upstream server refused access although the sign-in succeeded. The account may lack a permission. {LOG}",
+    ),
+    Cause.REAUTHORIZATION_REQUIRED: (
+        INTERNAL_ERROR,
+        "The upstream server needs a new sign-in, and this client did not open its URL. Restart the server, or run "
+        "dragoman login with the server's URL, to sign in again.",
+    ),
+    Cause.SANDBOX: (
+        INTERNAL_ERROR,
+        "The upstream server needs a sign-in, and the sandbox around this bridge lets it open neither a browser nor "
+        "the port of the redirect. Turn the sandbox off for this server.",
+    ),
     Cause.SHUTTING_DOWN: (INTERNAL_ERROR, "The bridge is being stopped; this request was not finished."),
     Cause.INTERNAL: (INTERNAL_ERROR, f"The bridge has a fault of its own and stops. {LOG}"),
 }
+
+
+UNKNOWN = {"seconds": "the given number of", "port": "of the redirect URI", "redirect_uri": "of this bridge"}
+"""What the places of a sentence say while their facts are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +280,7 @@ class Fault:
     """Something the bridge reports itself. `code` overrides the table's (ERR-10), `extra` adds members to `data`.
 
     `status` is the HTTP status of the request that failed, for machines; the wire has it in the detail only (ERR-07).
+    `facts` fill the places that the sentence leaves open (ERR-05).
     """
 
     cause: Cause
@@ -186,10 +288,13 @@ class Fault:
     code: int | None = None
     extra: tuple[tuple[str, object], ...] = ()
     status: int | None = None
+    facts: tuple[tuple[str, str], ...] = ()
 
     def error(self) -> Raw:
         """The error object: code, message, `data.cause`, and `data.detail` where there is one (ERR-01, ERR-02)."""
         code, message = TABLE[self.cause]
+        if "{" in message:
+            message = message.format_map({**UNKNOWN, **dict(self.facts)})
         data = {"cause": self.cause.value, **dict(self.extra)}
         if self.detail is not None:
             data["detail"] = self.detail

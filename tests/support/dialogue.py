@@ -12,7 +12,7 @@ from dragoman.backs.legacy import Legacy as Handshake
 from dragoman.backs.modern import Modern
 from dragoman.backs.probe import Probe
 from dragoman.core.mediator import Mediator
-from dragoman.exchange.events import Reason
+from dragoman.exchange.events import Inquiry, Reason
 from dragoman.exchange.notes import Level
 from dragoman.exchange.outlet import Pipe
 from dragoman.faults import Cause, Fault
@@ -84,6 +84,8 @@ class Dialogue:
         self.starts = 0
         self.stops = 0
         self.spawn_fails = False
+        self.page: Inquiry | None = None
+        self.told: list[str | None] = []
         self.running = False
         self.keeps_structure = found.keep_structure
         self._client_asked: dict[str, str] = {}
@@ -169,6 +171,24 @@ class Dialogue:
         """The request with this id is answered with an HTTP status and nothing more."""
         why = Fault(Cause.TRANSPORT_FAILED, f"HTTP status {status}", status=status)
         self._back.lane_lost(json.dumps(id).encode(), why, False, self.now)
+        return self._settle()
+
+    def sign_in_begins(self, seconds: float) -> "Dialogue":
+        """Somebody signs in to the server, which may take so long."""
+        self._back.held(seconds, self.now)
+        return self._settle()
+
+    def page_wanted(self) -> "Dialogue":
+        """The client is asked to show the page of the sign-in, as the runtime does it."""
+        assert self.mediator.shows_pages
+        url, told = "https://as.example/authorize?state=s", self.told.append
+        self.page = self.mediator.inquiries.show(url, "Sign in.", told, self.now)
+        return self._settle()
+
+    def sign_in_ends(self, signed_in: bool) -> "Dialogue":
+        self._back.released(signed_in, self.now)
+        if self.page is not None:
+            self.mediator.page_over(self.page, self.told == ["accept"], self.now)
         return self._settle()
 
     def client_leaves(self) -> "Dialogue":

@@ -11,6 +11,8 @@
     !  server dies | client leaves | spawn fails | spawn works   what happens outside the pipes
     !  server forgets                                            a new session took the place of the one there was
     !  $1 fails with 404                                         the request has this HTTP status, and no answer
+    !  a sign-in of 300 s begins | the sign-in needs a page      somebody signs in to the server
+    !  the sign-in succeeds | the sign-in fails                  and that is over
     =  state ready | starts 1 | stops 0 | open 0 | asked 0       what is true now
 
 Each input line must cause just the `>` lines that follow it, per side in order. `"…"` matches anything; the member
@@ -211,11 +213,17 @@ def _check(dialogue: Dialogue, text: str, where: str) -> None:
 def _happen(dialogue: Dialogue, what: str, bound: dict[str, Any]) -> None:
     if " fails with " in what:
         name, _, status = what.partition(" fails with ")
-        dialogue.fails(bound[name], int(status))
+        dialogue.fails(bound[name] if name.startswith("$") else int(name), int(status))
     elif what == "server dies":
         dialogue.server_dies()
     elif what == "server forgets":
         dialogue.server_forgets()
+    elif what.startswith("a sign-in of "):
+        dialogue.sign_in_begins(float(what.removeprefix("a sign-in of ").removesuffix(" s begins")))
+    elif what in ("the sign-in succeeds", "the sign-in fails"):
+        dialogue.sign_in_ends(what == "the sign-in succeeds")
+    elif what == "the sign-in needs a page":
+        dialogue.page_wanted()
     elif what == "client leaves":
         dialogue.client_leaves()
     else:

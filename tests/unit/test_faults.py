@@ -9,7 +9,7 @@ from dragoman.wire.members import opened, text_of, value_of
 
 PROVES = (
     *("ERR-01", "ERR-02", "ERR-04", "ERR-06", "ERR-14", "ERR-17", "ERR-23", "ERR-25", "ERR-27", "ERR-36", "ERR-37"),
-    *("ERR-38", "ERR-42", "ERR-03"),
+    *("ERR-38", "ERR-42", "ERR-03", "ERR-05"),
 )
 
 FACTS: dict[Cause, tuple[int, str]] = {
@@ -44,6 +44,24 @@ FACTS: dict[Cause, tuple[int, str]] = {
     Cause.TOO_MANY_INPUT_REQUESTS: (-32603, "more inputs at one time"),
     Cause.INPUT_TIMEOUT: (-32603, "client did not answer.*in time"),
     Cause.INVALID_CLIENT_ANSWER: (-32603, "client sent an invalid answer"),
+    Cause.SIGN_IN_FAILED: (-32603, "sign-in at the authorization server.*failed.*log"),
+    Cause.SIGN_IN_TIMEOUT: (
+        -32603,
+        r"within \{seconds\} s.*log.*URL.*--sign-in-timeout.*initialize.*--discover-timeout.*dragoman logout",
+    ),
+    Cause.SIGN_IN_DENIED: (-32603, "refused.*Restart.*sign in again"),
+    Cause.SIGN_IN_ERROR: (-32603, "authorization server.*error.*log"),
+    Cause.SIGN_IN_INVALID_URL: (-32603, "no valid URL.*not opened.*log"),
+    Cause.SIGN_IN_START_REUSED: (-32603, "stopped the sign-in.*twice.*another program.*Restart.*--no-browser"),
+    Cause.BROWSER_LAUNCH_FAILED: (-32603, "cannot open a web browser.*log"),
+    Cause.REDIRECT_PORT_UNAVAILABLE: (-32603, r"port \{port\}.*Stop the program.*--redirect-port.*port each"),
+    Cause.REGISTRATION_UNAVAILABLE: (-32603, r"\{redirect_uri\}.*--client-id.*--client-issuer"),
+    Cause.REGISTRATION_FAILED: (-32603, r"refused to register.*\{redirect_uri\}.*--client-id.*--client-issuer"),
+    Cause.ISSUER_NOT_REGISTERED: (-32603, "another authorization server.*--client-id.*--client-issuer"),
+    Cause.INVALID_CLIENT_METADATA_URL: (-32603, "--client-metadata-url.*https URL with a path"),
+    Cause.ACCESS_REFUSED: (-32603, "refused access.*account.*permission.*log"),
+    Cause.REAUTHORIZATION_REQUIRED: (-32603, "new sign-in.*did not open its URL.*Restart"),
+    Cause.SANDBOX: (-32603, "sandbox.*browser.*port.*off for this server"),
 }
 
 
@@ -52,8 +70,18 @@ def test_each_cause_has_a_code_and_a_sentence_that_stands_alone(cause: Cause) ->
     code, sentence = TABLE[cause]
     assert code in (-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022)
     assert sentence.endswith(".")
-    assert "{" not in sentence
     assert "://" not in sentence
+
+
+@pytest.mark.parametrize("cause", Cause)
+@pytest.mark.parametrize(
+    "facts", [(), (("seconds", "777"), ("port", "8888"), ("redirect_uri", "http://127.0.0.1:9999/callback"))]
+)
+def test_no_place_of_a_sentence_is_left_open(cause: Cause, facts: tuple[tuple[str, str], ...]) -> None:
+    message = value_of(opened(Fault(cause, facts=facts).error())["message"])
+    assert "{" not in message
+    for name, value in facts:
+        assert (value in message) is ("{" + name + "}" in TABLE[cause][1])
 
 
 def test_each_sentence_is_the_cause_s_own() -> None:

@@ -2,7 +2,15 @@
 
 from dragoman.exchange.events import Ready, ServerError
 from dragoman.exchange.meta import SERVER_INFO
-from dragoman.faults import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, Cause, Fault, is_of_no_era
+from dragoman.faults import (
+    HEADER_MISMATCH,
+    MISSING_CAPABILITY,
+    OF_SIGN_IN,
+    UNSUPPORTED_VERSION,
+    Cause,
+    Fault,
+    is_of_no_era,
+)
 from dragoman.revisions import Era, Revision, named
 from dragoman.wire.members import Members, is_object, items_of, object_in, own, text_of
 
@@ -12,7 +20,7 @@ OTHER_ERA = (
     f"handshake; {REMEDY}"
 )
 MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION})
-OF_NO_ERA = frozenset({Cause.SPAWN_FAILED, Cause.CONNECT_FAILED, Cause.TOO_MANY_REQUESTS, Cause.INTERNAL})
+OF_NO_ERA = OF_SIGN_IN | {Cause.SPAWN_FAILED, Cause.CONNECT_FAILED, Cause.TOO_MANY_REQUESTS, Cause.INTERNAL}
 
 
 def ready_of(result: Members | None, revision: Revision) -> Ready | None:

@@ -19,7 +19,7 @@ from msgspec import UNSET, Raw
 
 from dragoman.backs.handshake import initialize_params, other_revision, read_result, refusal
 from dragoman.backs.inquiries import Inquiries
-from dragoman.backs.reading import Noise, error_of, refused, unreadable
+from dragoman.backs.reading import Noise, error_of, overdue, refused, unreadable
 from dragoman.backs.tasks import Tasks
 from dragoman.backs.wishes import Wishes
 from dragoman.exchange.caller import LEVELS, Caller
@@ -30,7 +30,7 @@ from dragoman.exchange.ports import FromServer
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
 from dragoman.revisions import LATEST_LEGACY, Revision, Trait
-from dragoman.revisions.capabilities import client_capabilities, undeclared
+from dragoman.revisions.capabilities import client_capabilities, server_capabilities, undeclared
 from dragoman.revisions.methods import TASK_STATUS, TASKS, asks
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Opened, is_id
@@ -75,13 +75,12 @@ class Legacy:
         self._ids = ids
         self._flight: dict[bytes, Sent] = {}
         self._initialize: bytes | None = None
-        self._initialize_due = 0.0
+        self._initialize_due = self._held = 0.0
         self._has_tried_other = False
         self._declared: Members | None = None  # by the server, from the end of the handshake on
         self._undeclared: frozenset[str] = frozenset()  # requests that it must not be asked therefore
         self._is_settled = False
         self._tells_roots = False
-        self._has_tasks = self._serves_tasks = False
         self._tasks = Tasks()
         self._set_level: bytes | None = None
         self._level: str | None = None
@@ -99,7 +98,7 @@ class Legacy:
         self._initialize = self._set_level = self._level = None
         self._caller = self._declared = None
         self._undeclared = frozenset()
-        self._is_settled = self._has_tasks = self._serves_tasks = False
+        self._is_settled = False
         self._tasks = Tasks()
         self.inquiries.clear()
         self.wishes.forget()
@@ -123,7 +122,7 @@ class Legacy:
             self.out.append(wire.notice("notifications/roots/list_changed"))
 
     def task(self, params: Members) -> None:
-        if self._has_tasks:
+        if self._tasks.of_client:
             self.out.append(wire.notice(TASK_STATUS, closed(params)))
 
     def call(self, call: Call, now: float) -> None:
@@ -200,6 +199,13 @@ class Legacy:
 
     # ------------------------------------------------------------------ time
 
+    def held(self, seconds: float, now: float) -> None:
+        self._initialize_due += seconds
+        self._held = seconds
+
+    def released(self, signed_in: bool, now: float) -> None:
+        self._held = 0.0
+
     def wake(self) -> float | None:
         return self._initialize_due if self._initialize is not None else self.wishes.due
 
@@ -207,7 +213,7 @@ class Legacy:
         if self._initialize is not None and self._initialize_due <= now:
             detail = self._noise.silence(self.limits.timeouts.discover)
             self._initialize = None
-            self.middle.not_ready(Fault(Cause.INITIALIZE_FAILED, detail), now)
+            self.middle.not_ready(overdue(Cause.INITIALIZE_FAILED, detail, self._held), now)
         self.wishes.tick(now)
 
     # ------------------------------------------------------------------ sending
@@ -265,8 +271,7 @@ class Legacy:
         elif frame.result is None:
             self.middle.failed(sent.call, Fault(Cause.INVALID_RESPONSE, "the result is not an object"), now)
         else:
-            if self._serves_tasks:
-                self._tasks.begin(id, frame.result, sent.call)
+            self._tasks.begin(id, frame.result, sent.call)
             self.middle.done(sent.call, frame.result, now)
             if self.notes.debugs:
                 self._note_exchange(sent, "complete", now)
@@ -306,9 +311,8 @@ class Legacy:
         self._declared = ready.capabilities
         self._undeclared = undeclared(ready.capabilities, ready.revision)
         told = client_capabilities(self._caller.capabilities, self._caller.revision, ready.revision)
-        self._has_tasks = "tasks" in told
-        shared = self._caller.revision.has(Trait.TASKS) and ready.revision.has(Trait.TASKS)
-        self._serves_tasks = shared and "tasks" in ready.capabilities
+        offered = server_capabilities(ready.capabilities, ready.revision, self._caller.revision)
+        self._tasks = Tasks("tasks" in told, "tasks" in offered)
         self._tells_roots = is_true((object_in(told.get("roots")) or {}).get("listChanged"))
         self.middle.ready(ready, now)
 
@@ -337,15 +341,17 @@ class Legacy:
             return
         elif self._declared is None:
             fault = Fault(Cause.NOT_INITIALIZED)
-        elif method not in (QUESTIONS | TASKS if self._has_tasks else QUESTIONS) or method not in asks(self.revision):
+        elif not (method in QUESTIONS or (method in TASKS and self._tasks.of_client)) or method not in asks(
+            self.revision
+        ):
             fault = Fault(Cause.METHOD_NOT_FOUND)
         if fault is not None:
             self.out.append(wire.failure(id, fault.error()))
             return
         sent = self._flight.get(of) if of is not None else None
         call = sent.call if sent is not None else None
-        shares_tasks = self._has_tasks or self._serves_tasks
-        self.inquiries.add(id, method, params if params is not UNSET else None, call, now, keeps_task=shares_tasks)
+        given = params if params is not UNSET else None
+        self.inquiries.add(id, method, given, call, now, keeps_task=self._tasks.of_client or self._tasks.of_server)
 
     def _notice(self, method: str, params: Members, of: bytes | None, now: float) -> None:
         if method == "notifications/progress":
@@ -368,7 +374,7 @@ class Legacy:
         elif method == "notifications/elicitation/complete" and self.revision.has(Trait.ELICITATION_MODES):
             if text_of(params.get("elicitationId")) is not None:
                 self.middle.elicitation_completed(params, now)
-        elif method == TASK_STATUS and self._serves_tasks:
+        elif method == TASK_STATUS and self._tasks.of_server:
             self._tasks.status(params)
             self.middle.server_task(params)
         elif method in CHANGES:

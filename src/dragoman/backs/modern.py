@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from dragoman.backs.discovery import OTHER_ERA, REMEDY, other_revision, ready_of
-from dragoman.backs.reading import Noise, error_of, unreadable
+from dragoman.backs.reading import Noise, error_of, overdue, unreadable
 from dragoman.backs.stamp import passed_on, stamp
 from dragoman.backs.watch import CANCELLED, EVENTS, Watch
 from dragoman.exchange.caller import LEVELS, Caller
@@ -90,6 +90,7 @@ class Modern:
         self._leads: dict[str, bytes] = {}  # by method: what stands between the id and what is the call's own
         self._discover: bytes | None = None
         self._discover_due = 0.0
+        self._held = 0.0
         self.is_pinned = True
         self.untyped = 0  # results without the resultType that their revision demands (SDKRES-03)
         self._noise = Noise(notes)
@@ -209,6 +210,15 @@ class Modern:
 
     # ------------------------------------------------------------------ time
 
+    def held(self, seconds: float, now: float) -> None:
+        self._discover_due += seconds
+        self._held = seconds
+
+    def released(self, signed_in: bool, now: float) -> None:
+        self._held = 0.0
+        if signed_in:
+            self.watcher.signed_in(now)
+
     def wake(self) -> float | None:
         if not self._later and self._discover is None:
             return self.watcher.due
@@ -223,7 +233,7 @@ class Modern:
         if self._discover is not None and self._discover_due <= now:
             detail = self._noise.silence(self.limits.timeouts.discover)
             self._discover = None
-            self.middle.not_ready(Fault(Cause.DISCOVER_FAILED, detail), now)
+            self.middle.not_ready(overdue(Cause.DISCOVER_FAILED, detail, self._held), now)
         due = [round_ for at, round_ in self._later if at <= now]
         self._later = [(at, round_) for at, round_ in self._later if at > now]
         for round_ in due:

@@ -146,6 +146,20 @@ class Probe:
 
     # ------------------------------------------------------------------ time
 
+    def held(self, seconds: float, now: float) -> None:
+        if self._due is not None:
+            self._due += seconds
+        for inner in (self._modern, self._legacy):
+            if inner is not None:
+                inner.held(seconds, now)
+
+    def released(self, signed_in: bool, now: float) -> None:
+        if self._due is not None:
+            self._due = now + self.limits.timeouts.probe  # what the server was asked for is asked again now
+        for inner in (self._modern, self._legacy):
+            if inner is not None:
+                inner.released(signed_in, now)
+
     def wake(self) -> float | None:
         wake = self._inner.wake()
         if self._due is None:

@@ -71,3 +71,8 @@ def unreadable(broken: Broken, limits: Limits) -> Fault:
     if broken.flaw is Flaw.TOO_LONG:
         return Fault(Cause.INVALID_RESPONSE, f"the response is longer than the line limit of {limits.line} bytes")
     return Fault(Cause.INVALID_RESPONSE, f"the response is {broken.flaw.value}")
+
+
+def overdue(cause: Cause, detail: str, held: float) -> Fault:
+    """Why a server that did not open in time is not there: `held` are the seconds of a sign-in that still runs."""
+    return Fault(Cause.SIGN_IN_TIMEOUT, facts=(("seconds", f"{held:g}"),)) if held else Fault(cause, detail)

@@ -12,12 +12,19 @@ ENDED = frozenset({"cancelled", "completed", "failed"})
 
 
 class Tasks:
-    def __init__(self) -> None:
+    """`of_client` tells that the client works on tasks for the server, `of_server` that the server does for the client;
+    both are of the revision that has them then."""
+
+    def __init__(self, of_client: bool = False, of_server: bool = False) -> None:
+        self.of_client = of_client
+        self.of_server = of_server
         self._by_token: dict[bytes, tuple[str, Call]] = {}
 
     def begin(self, token: bytes, result: Members, call: Call) -> None:
         """A call has its answer; if that is a task, its progress is still to come under that token."""
-        task = object_in(result.get("task")) if call.wants_progress else None
+        if not (self.of_server and call.wants_progress):
+            return
+        task = object_in(result.get("task"))
         id = text_of(task.get("taskId")) if task is not None else None
         if id is not None:
             if len(self._by_token) >= MOST:

@@ -17,7 +17,7 @@ from dragoman.exchange.changes import ACKNOWLEDGED, CHANGES
 from dragoman.exchange.events import Changed, Filter, Reason, ServerError
 from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level, Notes
-from dragoman.faults import Cause, Fault
+from dragoman.faults import OF_SIGN_IN, Cause, Fault
 from dragoman.limits import Limits
 from dragoman.wire.frame import Opened
 from dragoman.wire.members import Members, closed, is_true, items_of, object_in, own, text_of
@@ -29,6 +29,7 @@ FIRST = 0
 """The wish that has no request behind it: to hear of changes at all, even if of none so far (LIFE-21)."""
 
 CANCELLED = "notifications/cancelled"
+UNADMITTED = (401, 403)
 EVENTS = frozenset({ACKNOWLEDGED, CANCELLED, *CHANGES})
 
 
@@ -61,6 +62,7 @@ class Watch:
         self._wait = self._limits.reopen_first
         self._at_once = 0
         self._reopen_at: float | None = None
+        self._needs_sign_in = False
 
     @property
     def due(self) -> float | None:
@@ -110,6 +112,12 @@ class Watch:
         if self._reopen_at is not None and self._reopen_at <= now:
             self._reopen_at = None
             self._open(self._wanted, None, now)
+
+    def signed_in(self, now: float) -> None:
+        """Somebody signed in for another request: a stream that was refused for want of that begins anew (LOSS-06)."""
+        if self._needs_sign_in and not self.ids:
+            self._open(self._wanted, None, now)
+        self._needs_sign_in = False
 
     # ------------------------------------------------------------------ from the server
 
@@ -208,11 +216,12 @@ class Watch:
                 self._reopen_later(now)
             return
         self._gap = True
+        self._needs_sign_in = isinstance(why, Fault) and (why.status in UNADMITTED or why.cause in OF_SIGN_IN)
         if lived >= self._limits.settled:
             self._wait = self._limits.reopen_first
             self._at_once = 0
         if not again:
-            self._note(how, "no new stream follows")
+            self._note(how, "one follows after the next sign-in" if self._needs_sign_in else "no new stream follows")
             self._back.middle.watched_ended()
         elif self.opening is None:
             self._wanted = stream.wanted

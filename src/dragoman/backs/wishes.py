@@ -50,8 +50,8 @@ class Wishes:
         """Hear of just these changes from now on; answered by `watching` or `not_watching`."""
         self._change, self._wanted = change, wanted
         self._failure, self._succeeded = None, False
-        asked = {uri for method, uri in self._asked.values() if method == SUBSCRIBE}  # of a server that forgot
         self._early = Early()
+        asked = {uri for method, uri in self._asked.values() if method == SUBSCRIBE}  # of a server that forgot
         for uri in wanted.uris:
             if uri not in self._subscribed and uri not in asked:
                 self._ask(SUBSCRIBE, uri)

@@ -7,12 +7,14 @@ from dataclasses import replace
 import click
 
 from dragoman import __version__
+from dragoman.cli.accounts import login, logout
 from dragoman.cli.check import OF_A_CHECK, check, reply_options, run_check
 from dragoman.cli.doctor import doctor
 from dragoman.cli.entry import Early
 from dragoman.cli.listeners import OWN_STREAMS, read_listener
 from dragoman.cli.profiles import profile_options, read_profile
 from dragoman.cli.servers import read_server, url_options
+from dragoman.cli.signin import sign_in_options
 from dragoman.cli.words import OneOf, Plain, ToServer, Whole
 
 EPILOG = """\b
@@ -143,6 +145,7 @@ def cli() -> None:
     "--check-result", metavar="FILE", help="Serve nobody: tell what would be done with the reply in FILE, and end."
 )
 @reply_options
+@sign_in_options
 @click.argument("target", required=False)
 @click.pass_context
 def bridge(ctx: click.Context, /, **options: object) -> int:
@@ -217,6 +220,10 @@ def _state_key(variable: object) -> bytes | None:
 
 cli.add_command(check)
 cli.add_command(doctor)
+
+
+cli.add_command(login)
+cli.add_command(logout)
 
 
 @cli.command(cls=Plain)

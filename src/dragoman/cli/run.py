@@ -24,6 +24,7 @@ from dragoman.transports.upstream import Command, Upstream
 
 if TYPE_CHECKING:
     from dragoman.runtime.server import Server
+    from dragoman.signin.credentials import SignIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +59,23 @@ def run_bridge(settings: Settings, early: Early) -> int:
         for warning in (*settings.server.warnings, *(settings.listener.warnings if settings.listener else ())):
             log.note(Level.WARN, "options", warning)
         identity = Identity(settings.name or _server_name(settings) or settings.profile.name)
-        ways = _ways(settings)
+        sign_in = _sign_in(settings, log, stderr)
+        ways = _ways(settings, sign_in)
         parts = Parts(ways, settings.server.era, settings.profile, limits, log, identity, settings.state_key, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             if settings.listener is not None:
                 return runner.run(_server(settings.listener, parts, stderr).run())
             words = settings.server.command
             server = Command(words, early.spawned, early.error) if words else ways()
-            return runner.run(parts.conversation(server, stderr).run(early.data))
+            conversation = parts.conversation(server, stderr)
+            if sign_in is not None:
+                from dragoman.runtime.user import User
+
+                sign_in.person = User(conversation)
+            code = runner.run(conversation.run(early.data))
+            if sign_in is not None:
+                runner.run(sign_in.close())
+            return code
 
 
 def _server(listener: Listener, parts: Parts, stderr: Overflow) -> "Server":
@@ -75,12 +85,26 @@ def _server(listener: Listener, parts: Parts, stderr: Overflow) -> "Server":
     return Server(listener.place, parts.shared(stderr.write), listener.admission, listener.gate, stderr)
 
 
-def _ways(settings: Settings) -> Callable[[], Upstream]:
+def _sign_in(settings: Settings, log: Log, stderr: Overflow) -> "SignIn | None":
+    """The credentials of a server at a URL, as long as nobody is at hand."""
+    server = settings.server
+    if server.target is None or server.sign_in is None:
+        return None
+    from dragoman.signin.credentials import SignIn
+
+    def say(line: str) -> None:
+        stderr.line(f"{settings.profile.name}: {line}\n".encode())
+
+    return SignIn(server.target, server.sign_in, say, lambda text: log.note(Level.INFO, "signin", text))
+
+
+def _ways(settings: Settings, sign_in: "SignIn | None") -> Callable[[], Upstream]:
     """Each call gives a way to the server; what was started early is for a single conversation."""
     server = settings.server
     if server.target is None:
         return to_command(server.command)
-    return to_url(server.target, server.transport, settings.response_limit)
+    target = replace(server.target, credentials=sign_in)
+    return to_url(target, server.transport, settings.response_limit)
 
 
 def _server_name(settings: Settings) -> str:

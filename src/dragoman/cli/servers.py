@@ -1,23 +1,24 @@
 """Which server a command line names: a command or a URL, and the options that belong to one of the two only."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from dragoman.cli.signin import NAMES as SIGN_IN
+from dragoman.cli.signin import read_sign_in
+from dragoman.cli.words import with_options
 from dragoman.revisions import Era
 from dragoman.runtime.targets import Transport, is_url, read_target
+from dragoman.signin.options import Options
 
 if TYPE_CHECKING:
     from dragoman.transports.http.target import Target
 
-OF_A_URL = ("header", "header_env", "ca_file", "max_response_bytes")
+OF_A_URL = ("header", "header_env", "ca_file", "max_response_bytes", *SIGN_IN)
 VISIBLE = "the value of the header {} stands on the command line, where other programs can see it; use --header-env"
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option(
@@ -34,23 +35,22 @@ _OPTIONS = (
     ),
     click.option("--ca-file", metavar="FILE", help="Trust the certificates of this PEM file, too."),
 )
-
-
-def url_options(command: F) -> F:
-    """A command that can be told how a server at a URL is reached; `read_server` reads what was said."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+url_options = with_options(_OPTIONS)
+"""A command that can be told how a server at a URL is reached; `read_server` reads what was said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A command, or a target with its transport, if the user says it. `warnings` are sentences for the log."""
+    """A command, or a target with its transport, if the user says it. `warnings` are sentences for the log.
+
+    `sign_in` says how to sign in to a server at a URL, unless a header of the user's does that.
+    """
 
     command: tuple[str, ...] = ()
     target: "Target | None" = None
     transport: Transport | None = None
     warnings: tuple[str, ...] = ()
+    sign_in: Options | None = None
 
     @property
     def era(self) -> Era | None:
@@ -82,7 +82,9 @@ def read_server(behind: list[str] | None, options: Mapping[str, Any], given: fro
         found = read_target(str(named[0]))
     except ValueError as error:
         raise click.UsageError(f"the value of --upstream {error}") from None
-    return _url(found.url, found.transport, options) if found.url is not None else _command(found.command, given)
+    if found.url is None:
+        return _command(found.command, given)
+    return read_url(found.url, found.transport, options, given)
 
 
 def _command(words: tuple[str, ...], given: frozenset[str]) -> Server:
@@ -92,7 +94,12 @@ def _command(words: tuple[str, ...], given: frozenset[str]) -> Server:
     return Server(command=words)
 
 
-def _url(text: str, transport: Transport | None, options: Mapping[str, Any]) -> Server:
+def read_url(text: str, transport: Transport | None, options: Mapping[str, Any], given: frozenset[str]) -> Server:
+    """The server at the URL `text`.
+
+    Raises:
+        click.UsageError: it cannot be used, or what belongs to it cannot.
+    """
     from dragoman.transports.http import address, target
 
     try:
@@ -106,4 +113,5 @@ def _url(text: str, transport: Transport | None, options: Mapping[str, Any]) -> 
     shown = {header.name.lower() for header in visible} & target.SECRETS
     warnings = tuple(VISIBLE.format(name) for name in sorted(shown))
     found = target.Target(place, headers, options["ca_file"], dict(os.environ))
-    return Server(target=found, transport=transport, warnings=warnings)
+    sign_in = read_sign_in(options, given, os.environ, headers) if "sign_in" in options else None
+    return Server(target=found, transport=transport, warnings=warnings, sign_in=sign_in)

@@ -5,8 +5,12 @@ words is found here, and said with the names of options only.
 """
 
 import re
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTION = re.compile(r"--[a-z][a-z-]*\Z")
 
@@ -119,3 +123,14 @@ class OneOf(click.ParamType[str]):
             return str(value)
         name = param.opts[0] if param is not None else "the option"
         raise click.UsageError(f"the value of {name} must be one of: {', '.join(self.choices)}", ctx)
+
+
+def with_options(options: tuple[Callable[[F], F], ...]) -> Callable[[F], F]:
+    """Give a command these options, in their order."""
+
+    def given(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return given

@@ -9,6 +9,7 @@ A question is open until it is answered, withdrawn by the server, or void becaus
 no longer than the limit for answers of the client (TIME-05). Every end but the server's own gives the server an answer.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,9 @@ from dragoman.exchange.notes import Level
 from dragoman.faults import INVALID_PARAMS, METHOD_NOT_FOUND, Cause, Fault
 from dragoman.limits import Patience, patience_of
 from dragoman.revisions.capabilities import client_capabilities
-from dragoman.revisions.methods import TASKS
+from dragoman.revisions.methods import MAY_ASK, TASKS
 from dragoman.revisions.plan import Plan, Policy
-from dragoman.wire.members import Members, closed, object_in, opened, raw, text_of
+from dragoman.wire.members import EMPTY, Members, closed, encoded, object_in, opened, raw, text_of
 
 if TYPE_CHECKING:
     from dragoman.core.mediator import Mediator
@@ -58,7 +59,7 @@ class Asked(Call):
 
     @property
     def label(self) -> str:
-        return f"question {self.key} of the server"
+        return f"question {self.key} of the server" if self.inquiry.told is None else "the question for a sign-in"
 
 
 class Inquiries:
@@ -69,6 +70,7 @@ class Inquiries:
         self._policy = policy
         self._open = Inflight(mediator.limits)
         self._asked: dict[int, Asked] = {}
+        self._shown = 0
         self._declared: Caller
         self._caller: Caller
         self._up: Plan
@@ -137,11 +139,37 @@ class Inquiries:
             mediator.inflight.wait_for(waiting, Patience.INPUT, now)
         mediator.front.ask(call, [Question(call.method, call.method, params)], now)
 
+    def show(self, url: str, message: str, told: Callable[[str | None], None], now: float) -> Inquiry:
+        """Have the client show a page that all its calls wait for. The question is the bridge's own (OAUTH-13)."""
+        self._shown += 1
+        owner = self.shower
+        inquiry = Inquiry(-self._shown, EMPTY, owner, told)
+        params: dict[str, object] = {"mode": "url", "message": message, "url": url}
+        if owner is None:
+            params["elicitationId"] = self.page(inquiry)
+        caller = owner.caller if owner is not None else self._declared
+        waiting = Attribution(owner, tuple(self._mediator.inflight))
+        self._put(Asked(inquiry, questions.ELICITATION, caller, None, waiting), opened(encoded(params)), now)
+        return inquiry
+
+    @property
+    def shower(self) -> Call | None:
+        """The open call by whose result a client without a handshake can be shown a page; the oldest of them."""
+        if not self._declared.is_modern:
+            return None
+        able = (call for call in self._mediator.inflight if call.caller.has("elicitation", "url"))
+        return next((call for call in able if call.method in MAY_ASK), None)
+
+    def page(self, inquiry: Inquiry) -> str:
+        """The elicitation id of a page that the bridge has shown."""
+        return f"sign-in-{-inquiry.key}"
+
     def withdraw(self, inquiry: Inquiry, now: float) -> None:
-        """The server needs no answer any more."""
+        """Who asked needs no answer any more."""
         call = self._asked.get(inquiry.key)
         if call is not None and self._leave(call, now):
-            self._mediator.front.withdraw(call, Reason.SERVER_WITHDREW)
+            reason = Reason.SERVER_WITHDREW if inquiry.told is None else Reason.SIGN_IN_OVER
+            self._mediator.front.withdraw(call, reason)
 
     # ------------------------------------------------------------------ from the client
 
@@ -149,6 +177,10 @@ class Inquiries:
         if not self._leave(call, now):
             return
         answer = answers[call.method]
+        if call.inquiry.told is not None:
+            result = object_in(answer.result) if isinstance(answer, Answered) else None
+            call.inquiry.told(text_of((result or {}).get("action")))
+            return
         if call.round is None or (isinstance(answer, Erred) and answer.error is not None):
             self._mediator.back.satisfied(call.inquiry, answer)
             return
@@ -191,7 +223,10 @@ class Inquiries:
         assert isinstance(call, Asked)
         if self._leave(call, now):
             self._mediator.front.withdraw(call, reason)
-            self._mediator.back.satisfied(call.inquiry, why)
+            if call.inquiry.told is not None:
+                call.inquiry.told(None)
+            else:
+                self._mediator.back.satisfied(call.inquiry, why)
 
     def _leave(self, call: Asked, now: float) -> bool:
         """Take a question out; the calls that waited for it, and for no other, are given their own limit again."""

@@ -40,7 +40,7 @@ from dragoman.revisions.capabilities import server_capabilities
 from dragoman.revisions.errors import unfollowed
 from dragoman.revisions.fixed import misfit
 from dragoman.revisions.plan import Loss, Part, Plan, Refusal, lowering
-from dragoman.wire.members import Members, closed, opened, text_of
+from dragoman.wire.members import Members, closed, opened, raw, text_of
 
 
 class Mediator:
@@ -60,6 +60,7 @@ class Mediator:
         self.on_losses: Callable[[str, list[Loss]], None] | None = None
         self.is_open = False
         self.is_lost = False
+        self.is_settled = False
         self._policy = profile.policy()
         self.inquiries = Inquiries(self, self._policy)
         self.visits = Visits(self, self._policy)
@@ -81,6 +82,7 @@ class Mediator:
     def open(self, caller: Caller, now: float) -> None:
         self._caller = caller
         self._refusal = None
+        self.is_settled = False
         self.back.open(caller, now)
 
     def abandon(self, now: float) -> None:
@@ -89,7 +91,27 @@ class Mediator:
         self.stop_wanted = True
 
     def settled(self, now: float) -> None:
+        self.is_settled = True
         self.back.settled(now)
+
+    @property
+    def has_handshake(self) -> bool:
+        """Whether the client has begun with a handshake."""
+        return self._caller is not None
+
+    @property
+    def shows_pages(self) -> bool:
+        """Whether the client can be asked to show a page that no call of a server's wants."""
+        caller = self._caller
+        if caller is None or not self.is_open or not self.is_settled:
+            return False
+        return self.inquiries.shower is not None if caller.is_modern else caller.has("elicitation", "url")
+
+    def page_over(self, inquiry: Inquiry, is_done: bool, now: float) -> None:
+        """A page that the client was asked to show is of no use any more; with `is_done` the user is done with it."""
+        self.inquiries.withdraw(inquiry, now)
+        if is_done:
+            self.front.elicitation_completed({"elicitationId": raw(self.inquiries.page(inquiry))})
 
     def call(self, call: Call, now: float) -> None:
         params = self._up.apply(call.method, Part.PARAMS, call.params, self._policy, self.losses)

@@ -5,6 +5,7 @@ needs), the mediator counts it, the back keeps its rounds beside it. Nothing her
 spelling.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -102,12 +103,14 @@ class Inquiry:
     """A question that a server with a handshake asks by a request of its own.
 
     `request` is its method and params as one object, in the spelling of the server's revision. `call` is the call
-    that it belongs to, when the transport tells it.
+    that it belongs to, when the transport tells it. `told` is set for a question that the bridge asks itself: it is
+    called with the action of the answer, or with `None` when there will be none.
     """
 
     key: int
     request: Raw
     call: Call | None = None
+    told: Callable[[str | None], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +170,4 @@ class Reason(Enum):
     TIMED_OUT = "the request took longer than its limit"
     CALL_ENDED = "the request that asked is over"
     SERVER_WITHDREW = "the upstream server withdrew its request"
+    SIGN_IN_OVER = "the sign-in is over"

@@ -91,9 +91,9 @@ class Stateful(Modern):
             self.middle.open(request.caller, now)
 
     def _serve(self, request: Request, now: float) -> None:
-        if self._passes:
+        if self._passes and not self._is_parked(request):
             self.middle.call(request, now)
-        elif request.method == DISCOVER:
+        elif request.method == DISCOVER and not self._passes:
             assert self._ready is not None
             self.done(request, discovered(self._ready), now)
         elif request.method == LISTEN:
@@ -111,6 +111,14 @@ class Stateful(Modern):
                 self._turns.add(request, None, now)
             else:
                 self._call(request, now)
+
+    def _is_parked(self, request: Request) -> bool:
+        """Whether a client comes back to what the bridge itself asked, before a server that asks by results."""
+        state = text_of(request.params.get("requestState")) if self._parked else None
+        try:
+            return state is not None and self._seal.opened(state, request)[0] in self._parked
+        except Unsealed:
+            return False  # it is the server's
 
     def _call(self, request: Request, now: float) -> None:
         self.middle.call(request, now)

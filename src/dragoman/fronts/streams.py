@@ -11,6 +11,8 @@ from dragoman.exchange.changes import Change, Early, is_wanted
 from dragoman.exchange.events import Call, Changed, Filter
 from dragoman.wire.members import Members, is_true, items_of, object_in, raw, text_of
 
+LISTS = (Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES)
+
 
 def wanted(params: Members, offered: Members) -> Filter:
     """What a listen request asks for, as far as the server declared that it tells it."""
@@ -26,9 +28,6 @@ def wanted(params: Members, offered: Members) -> Filter:
         is_true(given.get("resourcesListChanged")) and declared("resources", "listChanged"),
         tuple(dict.fromkeys(uris)) if declared("resources", "subscribe") else (),
     )
-
-
-LISTS = (Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES)
 
 
 class Streams:

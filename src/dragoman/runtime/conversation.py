@@ -12,7 +12,7 @@
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import nullcontext, suppress
 
 from dragoman.channel import Channel
@@ -178,6 +178,14 @@ class Conversation:
     def _relieved(self) -> None:
         if self._channel is not None:
             self._channel.resume()
+
+    def step(self, work: Callable[[float], None]) -> None:
+        """Let something besides the pipes and the timer have its say to the machines."""
+        try:
+            work(self._loop.time())
+        except Exception as error:
+            self._fault(error)
+        self._settle()
 
     # ------------------------------------------------------------------ the server's life
 

@@ -13,7 +13,7 @@ from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import ServerError
 from dragoman.exchange.nobody import Nobody
 from dragoman.exchange.notes import NoNotes
-from dragoman.faults import Cause, Fault
+from dragoman.faults import OF_SIGN_IN, Cause, Fault
 from dragoman.limits import Limits
 from dragoman.revisions import LATEST, LATEST_LEGACY, Era
 
@@ -119,7 +119,8 @@ def test_the_ids_of_one_server_are_never_used_twice() -> None:
 @pytest.mark.parametrize("cause", list(Cause))
 def test_what_a_failure_says_of_the_era(cause: Cause) -> None:
     says_nothing = {
-        *(Cause.SPAWN_FAILED, Cause.CONNECT_FAILED, Cause.TOO_MANY_REQUESTS, Cause.INTERNAL, Cause.TRANSPORT_FAILED)
+        *(Cause.SPAWN_FAILED, Cause.CONNECT_FAILED, Cause.TOO_MANY_REQUESTS, Cause.INTERNAL, Cause.TRANSPORT_FAILED),
+        *OF_SIGN_IN,
     }
     assert suggests_other_era(Fault(cause)) is (cause not in says_nothing)
 

@@ -34,6 +34,7 @@ from dragoman.wire.members import closed, encoded, is_null, object_in
 CANCELLED = "notifications/cancelled"
 DISCOVER = "server/discover"
 LIST, CALL = "tools/list", "tools/call"
+LISTEN = "subscriptions/listen"
 
 BOUNDS = Bounds()
 
@@ -263,7 +264,7 @@ class HttpChannel:
         headers = headers_of(post)
         if post.method == CALL:
             headers |= self._annotations.headers(post.params.get("name"), post.params.get("arguments"))
-        response = await self._endpoint.fetch("POST", headers, post.body)
+        response = await self._endpoint.fetch("POST", headers, post.body, may_ask=post.method != LISTEN)
         if post.id is not None:
             self._backlog.take(post.id)
         return response

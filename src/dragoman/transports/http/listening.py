@@ -1,6 +1,7 @@
 """The GET stream of a session: what the server says without being asked (revisions 5.3).
 
 * A server without one says so by its status or by another media type, and is not asked again in this session (B113).
+* A stream that is refused for want of a sign-in begins none; it is opened after one for another request (LOSS-06).
 * A stream that ends is opened again, after a wait that grows, from where it was left. When the server says then that it
   knows no such session, and the stream had lived for a while, the session is over and not the stream alone (B98).
 * A response has no place here, but to an open request it is still its response.
@@ -13,6 +14,7 @@ import aiohttp
 
 from dragoman.transports.http.agreement import Session
 from dragoman.transports.http.answer import Said, Sort, said
+from dragoman.transports.http.endpoint import REFUSALS
 from dragoman.transports.http.events import MESSAGE, Events
 from dragoman.transports.http.exchange import Road, get_headers, messages_in
 from dragoman.transports.http.loss import Lost, invalid, is_fine, refused
@@ -49,6 +51,10 @@ class Listener:
             try:
                 await self._once()
             except Lost as lost:
+                if lost.loss.status in REFUSALS and self._road.endpoint.credentials is not None:
+                    self.began.set()
+                    await self._road.endpoint.credentials.next_sign_in()
+                    continue
                 if not lost.loss.may_retry:
                     if was_settled and lost.loss.status == NOT_FOUND and self._session.reserved is not None:
                         return True
@@ -63,7 +69,7 @@ class Listener:
     async def _once(self) -> None:
         road, session = self._road, self._session
         headers = {**get_headers(session), **self._trail.headers}
-        async with road.endpoint.sent("GET", headers, reserved=session.reserved) as response:
+        async with road.endpoint.sent("GET", headers, reserved=session.reserved, may_ask=False) as response:
             self.began.set()
             if not is_fine(response.status):
                 raise Lost(refused(response.status))

@@ -15,12 +15,16 @@ NOT_IMPLEMENTED = 501
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """`may_retry` tells whether a listen stream that ends so is opened again after a wait (LOSS-05, LOSS-07)."""
+    """`may_retry` tells whether a listen stream that ends so is opened again after a wait (LOSS-05, LOSS-07).
+
+    `facts` are those of `Fault`.
+    """
 
     status: int | None
     kind: Cause
     detail: str | None
     may_retry: bool
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 class Lost(Exception):

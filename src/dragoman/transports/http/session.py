@@ -379,7 +379,7 @@ class SessionChannel:
         """DELETE, once; whatever the server says to it is fine (B123)."""
         session = self._session
         if session is not None and session.reserved is not None:
-            async with self._endpoint.sent("DELETE", session.headers, reserved=session.reserved):
+            async with self._endpoint.sent("DELETE", session.headers, reserved=session.reserved, may_ask=False):
                 pass
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from dragoman.transports.http.address import Address, Refused
 from dragoman.transports.http.binding import TOKEN
+from dragoman.transports.http.credentials import Credentials
 
 OURS = frozenset(
     {
@@ -36,12 +37,13 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`environment` is where the proxy variables are looked up."""
+    """`environment` is where the proxy variables are looked up. `credentials` are for the user's own origin alone."""
 
     address: Address
     headers: tuple[Header, ...] = ()
     ca_file: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    credentials: Credentials | None = field(default=None, repr=False, compare=False)
 
 
 def header(text: str) -> Header:

@@ -89,6 +89,6 @@ def _lines(receiver: Receiver) -> Callable[[list[bytes], bytes | None], None]:
 
 def _lane_lost(receiver: Receiver) -> Callable[[bytes, Loss], None]:
     def lane_lost(id: bytes, loss: Loss) -> None:
-        receiver.lane_lost(id, Fault(loss.kind, loss.detail, status=loss.status), loss.may_retry)
+        receiver.lane_lost(id, Fault(loss.kind, loss.detail, status=loss.status, facts=loss.facts), loss.may_retry)
 
     return lane_lost

@@ -1,0 +1,164 @@
+"""The work of `login` and `logout`; nothing else loads it."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dragoman.faults import Fault
+from dragoman.limits import Limits
+from dragoman.redact import masked
+from dragoman.signin.credentials import SignIn
+from dragoman.signin.key import Key
+from dragoman.signin.options import Options
+from dragoman.signin.shelf import Shelf
+from dragoman.signin.stores import Store, StoreFailed
+from dragoman.signin.stores.files import Files
+from dragoman.signin.stores.opening import opened
+from dragoman.transports.http.address import Refused, address
+from dragoman.transports.http.binding import ACCEPT, JSON
+from dragoman.transports.http.bounds import Bounds
+from dragoman.transports.http.connection import Connections
+from dragoman.transports.http.endpoint import REFUSALS, Endpoint
+from dragoman.transports.http.loss import Lost
+from dragoman.transports.http.proxy import UnusableProxy
+from dragoman.transports.http.reading import Reading
+from dragoman.transports.http.target import Target, UnusableTrust
+from dragoman.wire.members import opened as members
+from dragoman.wire.members import text_of
+
+INDEX, SUFFIX = "index", ".signin"
+OURS = (SUFFIX, ".mark", ".failed", ".lock")
+NO_KEYCHAIN = ": there is no keychain that can be used; give --token-key-file"
+PROBE = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+
+
+class AtTheTerminal:
+    """The `Person` who typed the command."""
+
+    def is_at_hand(self) -> bool:
+        return True
+
+    def can_be_asked(self) -> bool:
+        return False
+
+    async def asked(self, url: str, message: str) -> Any:
+        raise AssertionError("who is at hand is not asked")
+
+    def waits(self, seconds: float) -> None:
+        pass
+
+    def waits_no_more(self, signed_in: bool) -> None:
+        pass
+
+
+async def sign_in(target: Target, options: Options) -> int:
+    """Sign in to the server at `target`, and say how that went; gives the exit code."""
+    try:
+        if not opened(options.store, options.folder, options.store_key).is_shared:
+            return _failed(f"a sign-in cannot be kept{'' if options.store == 'memory' else NO_KEYCHAIN}")
+    except StoreFailed as error:
+        return _failed(str(error))
+    credentials = SignIn(target, options, lambda line: click.echo(f"dragoman: {line}", err=True), _tell)
+    credentials.person = AtTheTerminal()
+    try:
+        status = await _status(replace(target, credentials=credentials))
+    except (UnusableProxy, UnusableTrust) as error:
+        return _failed(str(error))
+    except Lost as lost:
+        fault = Fault(lost.loss.kind, lost.loss.detail, facts=lost.loss.facts)
+        return _failed(f"{text_of(members(fault.error())['message'])} ({fault.detail or fault.cause})")
+    if status in REFUSALS:
+        return 1  # and a line has said why
+    click.echo("nothing to sign in to: the server lets everyone in" if credentials.are_idle else "signed in")
+    return 0
+
+
+async def _status(target: Target) -> int:
+    """What the server says to a request; all that has to be done before it is done by its credentials.
+
+    Raises:
+        Lost, UnusableProxy, UnusableTrust: there is no response, or no access.
+    """
+    bounds = Bounds()
+    connections = Connections(target, asyncio.get_running_loop(), bounds)
+    try:
+        endpoint = Endpoint(connections, Reading(Limits(), bounds), bounds)
+        async with endpoint.sent("POST", {"Content-Type": JSON, "Accept": ACCEPT}, PROBE) as response:
+            return response.status
+    finally:
+        await connections.close()
+
+
+def _failed(why: str) -> int:
+    _tell(why)
+    return 1
+
+
+def _tell(text: str) -> None:
+    click.echo(f"dragoman: {masked(text)}", err=True)
+
+
+async def give_up(url: str | None, options: Mapping[str, Any], folder: Path, store_key: bytes | None) -> int:
+    """Delete what is kept for `url`, or everything; gives how many sign-ins that were.
+
+    Raises:
+        StoreFailed, OSError: something is still there.
+    """
+    names: set[str] = set()
+    for store in _stores(str(options["token_store"]), folder, store_key):
+        shelf = Shelf("memory", folder, None, _tell, store)
+        keys = await shelf.keys()
+        for key in keys if url is None else _of(url, options, keys):
+            if await shelf.delete(key):
+                names.add(key.name)
+    names |= _swept(folder) if url is None else _swept(folder, _of(url, options, []))
+    return len(names)
+
+
+def _swept(folder: Path, keys: list[Key] | None = None) -> set[str]:
+    """Delete the files of these sign-ins, or all: without its key a file is in no store. Gives what there was.
+
+    Raises:
+        OSError: something is still there.
+    """
+    found: set[str] = set()
+    wanted = {key.name for key in keys} if keys is not None else None
+    for file in list(folder.iterdir()) if folder.is_dir() else ():
+        if file.suffix in OURS and (wanted is None or file.stem in wanted):
+            file.unlink(missing_ok=True)
+            if file.suffix == SUFFIX and file.stem != INDEX:
+                found.add(file.stem)
+    if keys is None:
+        with suppress(OSError):  # it may hold files that are not ours
+            folder.rmdir()
+    return found
+
+
+def _stores(choice: str, folder: Path, key: bytes | None) -> list[Store]:
+    """Every store that opens."""
+    found: list[Store] = []
+    if choice in ("auto", "keychain"):
+        from dragoman.signin.stores.keychain import Keychain  # the library behind it takes its time
+
+        with suppress(StoreFailed):  # one that was named has opened before
+            found.append(Keychain())
+    if key is not None and folder.is_dir():
+        found.append(Files(folder, key))
+    return found
+
+
+def _of(url: str, options: Mapping[str, Any], keys: list[Key]) -> list[Key]:
+    """The keys of one server, account and redirect: those of the index, and the one that needs no index (OUT-04)."""
+    try:
+        server = address(url).url
+    except Refused as refused:
+        raise click.UsageError(str(refused)) from None
+    account = str(options["account"])
+    uri = Options(Path(), redirect_port=options["redirect_port"]).redirect_uri
+    found = [key for key in keys if (key.server, key.account, key.redirect_uri) == (server, account, uri)]
+    return list(dict.fromkeys([*found, Key(server, account, uri)]))

@@ -1,0 +1,221 @@
+"""The options for sign-in, and what they mean together. No sentence repeats a value (CLI-14)."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dragoman.cli.words import OneOf, Whole, with_options
+from dragoman.signin.options import ACCOUNT, REDIRECT_PORT, TIMEOUT, Method, Options
+
+if TYPE_CHECKING:
+    from dragoman.transports.http.target import Header
+
+_ACCOUNT = re.compile(r"[A-Za-z0-9._@+-]{1,64}")
+SANDBOX = "SANDBOX_RUNTIME"
+
+_OF_STORE = (
+    click.option("--account", metavar="LABEL", default=ACCOUNT, show_default=True, help="Which of your accounts."),
+    click.option(
+        "--redirect-port",
+        metavar="PORT",
+        type=Whole(1, 65535),
+        default=REDIRECT_PORT,
+        show_default=True,
+        help="The port of this machine to which the browser comes back.",
+    ),
+    click.option(
+        "--token-store",
+        type=OneOf("auto", "keychain", "file", "memory"),
+        default="auto",
+        show_default=True,
+        help="Where sign-ins are kept.",
+    ),
+    click.option(
+        "--token-key-env", metavar="VARIABLE", help="The key of the file store (64 hex digits) is in this variable."
+    ),
+    click.option("--token-key-file", metavar="FILE", help="The key of the file store is in this private file."),
+    click.option("--token-dir", metavar="FOLDER", help="The folder of the file store."),
+)
+
+_OF_SIGN_IN = (
+    click.option(
+        "--sign-in",
+        type=OneOf("browser", "device", "client"),
+        default="browser",
+        show_default=True,
+        help="How to sign in: in a browser, with a code on another device, or as the client alone.",
+    ),
+    click.option("--client-id", metavar="ID", help="The client id that was registered for you."),
+    click.option("--client-issuer", metavar="URL", help="The authorization server that knows this client id."),
+    click.option("--client-secret-env", metavar="VARIABLE", help="The secret of that client is in this variable."),
+    click.option("--client-key-file", metavar="FILE", help="The private key (PEM) of that client is in this file."),
+    click.option("--client-metadata-url", metavar="URL", help="The document that describes the client."),
+    *_OF_STORE,
+    click.option("--no-browser", is_flag=True, help="Open no browser; the URL is in the log."),
+    click.option(
+        "--sign-in-timeout",
+        metavar="SECONDS",
+        type=Whole(1, 86400),
+        default=TIMEOUT,
+        show_default=True,
+        help="Time to sign in.",
+    ),
+)
+
+store_options = with_options(_OF_STORE)
+"""A command that can be told where a sign-in is kept; `read_store` reads what was said."""
+
+sign_in_options = with_options(_OF_SIGN_IN)
+"""A command that can be told how to sign in, too; `read_sign_in` reads what was said."""
+
+NAMES = (
+    *("sign_in", "client_id", "client_issuer", "client_secret_env", "client_key_file", "client_metadata_url"),
+    *("account", "redirect_port", "token_store", "token_key_env", "token_key_file", "token_dir"),
+    *("no_browser", "sign_in_timeout"),
+)
+VARIABLES = ("client_secret_env", "token_key_env", "state_key_env", "auth_token_env")
+
+
+def read_sign_in(
+    options: Mapping[str, Any], given: frozenset[str], environment: Mapping[str, str], headers: "tuple[Header, ...]"
+) -> Options | None:
+    """How to sign in to a server; `None` when its `headers` say who we are (CLI-31).
+
+    Raises:
+        click.UsageError: options exclude each other, need another one, or have a value that cannot be used.
+    """
+    if any(header.name.lower() == "authorization" for header in headers):
+        for name in NAMES:
+            if name in given:
+                raise click.UsageError(f"the option {_option(name)} and an Authorization header exclude each other")
+        return None
+    folder, key = read_store(options, environment)
+    client_id, document = options["client_id"], options["client_metadata_url"]
+    if client_id is not None and document is not None:
+        raise click.UsageError("give --client-id or --client-metadata-url, not both")
+    issuer = _issuer(options["client_issuer"])
+    secret, signing_key = _proofs(options, environment)
+    method = Method(options["sign_in"])
+    for name in ("client_issuer", "client_secret_env", "client_key_file"):
+        if options[name] is not None and client_id is None:
+            raise click.UsageError(f"the option {_option(name)} needs --client-id")
+    if (secret is not None or signing_key is not None) and issuer is None:
+        raise click.UsageError("a client that proves itself needs --client-issuer: nobody else may see the proof")
+    if method is Method.CLIENT and secret is None and signing_key is None:
+        raise click.UsageError("--sign-in client needs --client-secret-env or --client-key-file")
+    named = [options[name] for name in VARIABLES if options.get(name)]
+    named += [text.partition("=")[2] for text in options.get("header_env") or ()]
+    return Options(
+        folder=folder,
+        method=method,
+        client_id=client_id,
+        client_issuer=issuer,
+        client_secret=secret,
+        signing_key=signing_key,
+        client_metadata_url=_document(document),
+        redirect_port=options["redirect_port"],
+        opens_browser=not options["no_browser"],
+        timeout=float(options["sign_in_timeout"]),
+        account=_account(options["account"]),
+        store=options["token_store"],
+        store_key=key,
+        secrets=frozenset(named),
+        is_sandboxed=environment.get(SANDBOX) == "1",
+    )
+
+
+def read_store(options: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[Path, bytes | None]:
+    """The folder of the file store, and its key. A store that is named has to open (STORE-02).
+
+    Raises:
+        click.UsageError: that does not fit together, or the store does not open.
+    """
+    choice, variable, file = options["token_store"], options["token_key_env"], options["token_key_file"]
+    _account(options["account"])
+    if variable is not None and file is not None:
+        raise click.UsageError("give --token-key-env or --token-key-file, not both")
+    for name in ("token_key_env", "token_key_file"):
+        if options[name] is not None and choice in ("keychain", "memory"):
+            raise click.UsageError(f"the option {_option(name)} is for the file store only")
+    from dragoman.signin.stores.opening import own_folder
+
+    folder = Path(options["token_dir"]) if options["token_dir"] is not None else own_folder(environment)
+    key = None
+    if variable is not None or file is not None:
+        from dragoman.signin.stores.files import key_in, read_key
+
+        option = "variable of --token-key-env" if variable is not None else "file of --token-key-file"
+        try:
+            key = read_key(environment.get(variable, "")) if variable is not None else key_in(Path(str(file)), folder)
+        except ValueError as error:
+            raise click.UsageError(f"the {option} {error}") from None
+    if choice == "file" and key is None:
+        raise click.UsageError("--token-store file needs --token-key-env or --token-key-file")
+    if choice in ("keychain", "file"):
+        from dragoman.signin.stores import StoreFailed
+        from dragoman.signin.stores.opening import opened
+
+        try:
+            opened(choice, folder, key)
+        except StoreFailed as error:
+            raise click.UsageError(f"the store of --token-store does not open: {error}") from None
+    return folder, key
+
+
+def _proofs(options: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str | None, bytes | None]:
+    """The secret and the key by which a client proves who it is."""
+    variable, file = options["client_secret_env"], options["client_key_file"]
+    if variable is not None and file is not None:
+        raise click.UsageError("give --client-secret-env or --client-key-file, not both")
+    if variable is not None and not environment.get(variable):
+        raise click.UsageError("the variable of --client-secret-env is not set, or empty")
+    if file is None:
+        return environment.get(variable) if variable is not None else None, None
+    from dragoman.signin.assertion import SigningKey
+
+    try:
+        pem = Path(file).read_bytes()
+        SigningKey(pem)
+    except OSError as error:
+        raise click.UsageError(f"the file of --client-key-file cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise click.UsageError(f"the file of --client-key-file {error}") from None
+    return None, pem
+
+
+def _issuer(text: str | None) -> str | None:
+    """CLI-23; the name is kept as it is written, as issuers are compared as texts."""
+    if text is not None and ("?" in text or not _is_url(text)):
+        raise click.UsageError("the value of --client-issuer must be an https URL without a query")
+    return text
+
+
+def _document(text: str | None) -> str | None:
+    if text is None:
+        return None
+    if not text.lower().startswith("https://") or not _is_url(text) or not text[8:].partition("/")[2]:
+        raise click.UsageError("the value of --client-metadata-url must be an https URL with a path")
+    return text
+
+
+def _is_url(text: str) -> bool:
+    from dragoman.transports.http.address import Refused, address
+
+    try:
+        address(text)
+    except Refused:
+        return False
+    return True
+
+
+def _account(text: str) -> str:
+    if not _ACCOUNT.fullmatch(text):
+        raise click.UsageError("the value of --account must be 1 to 64 letters, digits and characters of ._@+-")
+    return text
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,143 @@
+"""Where metadata is looked for, and which of it is believed: tables."""
+
+import json
+from typing import Any
+
+import pytest
+
+from dragoman.auth.discovery import Unfit
+from dragoman.signin import metadata
+from dragoman.signin.metadata import covers, is_same, place, resource_places
+from dragoman.transports.http.address import address
+
+PROVES = ("OAUTH-02", "CLI-32", "B141", "B143", "B145")
+
+SERVER = address("https://m.example/a/mcp?key=1")
+LOCAL = address("http://127.0.0.1:9/mcp")
+AS = "https://as.example/x"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://m.example", ["https://m.example/.well-known/oauth-protected-resource"]),
+        ("https://m.example/", ["https://m.example/.well-known/oauth-protected-resource"]),
+        (
+            "https://m.example/a/mcp/?key=1",
+            [
+                "https://m.example/.well-known/oauth-protected-resource/a/mcp",
+                "https://m.example/.well-known/oauth-protected-resource",
+            ],
+        ),
+    ],
+)
+def test_the_places_of_a_resource(url: str, expected: list[str]) -> None:
+    assert list(resource_places(address(url))) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "server", "does"),
+    [
+        ("https://m.example/a/mcp", "https://m.example/a/mcp", True),
+        ("https://m.example/a/mcp/", "https://m.example/a/mcp", True),
+        ("https://m.example/a/mcp", "https://m.example/a/mcp/", True),
+        ("https://M.example:443/a", "https://m.example/a/mcp", True),
+        ("https://m.example", "https://m.example/a/mcp", True),
+        ("https://m.example/", "https://m.example", True),
+        ("https://m.example/a/mcp", "https://m.example/a/mcp?key=1", True),
+        ("https://m.example/a/mcp?key=1", "https://m.example/a/mcp?key=1", True),
+        ("https://m.example/a/mcp?key=2", "https://m.example/a/mcp?key=1", False),
+        ("https://m.example/a/mc", "https://m.example/a/mcp", False),
+        ("https://m.example/a/mcp/b", "https://m.example/a/mcp", False),
+        ("https://m.example/b", "https://m.example/a/mcp", False),
+        ("https://m.example/a", "https://m.example/a/../b", False),
+        ("https://n.example/a/mcp", "https://m.example/a/mcp", False),
+        ("https://m.example:444/a/mcp", "https://m.example/a/mcp", False),
+        ("http://m.example/a/mcp", "https://m.example/a/mcp", False),
+        ("https://u@m.example/a/mcp", "https://m.example/a/mcp", False),
+        ("urn:m", "https://m.example/a/mcp", False),
+    ],
+)
+def test_a_resource_covers_what_is_below_it_on_its_origin(name: str, server: str, does: bool) -> None:
+    assert covers(name, address(server)) is does
+
+
+def test_the_name_of_the_resource_is_kept_as_it_is_written() -> None:
+    for name in ("https://m.example", "https://m.example/", "https://M.EXAMPLE/a/mcp"):
+        document = json.dumps({"resource": name, "authorization_servers": [AS]}).encode()
+        assert metadata.resource(document, SERVER).resource == name
+
+
+@pytest.mark.parametrize(
+    "document", [b"<html>", b"{}", b"[]", b'{"resource":1}', b'{"resource":"https://n.example"}', b"[" * 9999]
+)
+def test_what_is_no_metadata_of_this_resource_is_refused(document: bytes) -> None:
+    with pytest.raises(Unfit):
+        metadata.resource(document, SERVER)
+
+
+def described(**members: Any) -> bytes:
+    whole = {"issuer": AS, "token_endpoint": f"{AS}/token", "authorization_endpoint": f"{AS}/authorize", **members}
+    return json.dumps({name: value for name, value in whole.items() if value is not None}).encode()
+
+
+@pytest.mark.parametrize(
+    ("members", "trusted"),
+    [
+        ({}, None),
+        ({"issuer": f"{AS}/"}, None),
+        ({"issuer": "https://as.example"}, "https://as.example"),
+        ({"authorization_endpoint": None}, None),
+        ({"registration_endpoint": f"{AS}/register", "unknown": 1}, None),
+    ],
+)
+def test_metadata_of_the_issuer_is_taken(members: dict[str, Any], trusted: str | None) -> None:
+    assert metadata.issuer(described(**members), AS, trusted, SERVER).token_endpoint == f"{AS}/token"
+
+
+@pytest.mark.parametrize(
+    ("members", "trusted"),
+    [
+        ({"issuer": "https://as.example"}, None),
+        ({"issuer": "https://as.example"}, "https://other.example"),
+        ({"issuer": "https://AS.example/x"}, None),
+        ({"issuer": None}, None),
+        ({"token_endpoint": None}, None),
+        ({"token_endpoint": "http://as.example/token"}, None),
+        ({"token_endpoint": "http://127.0.0.1/token"}, None),
+        ({"authorization_endpoint": "https://localhost/authorize"}, None),
+        ({"registration_endpoint": "ftp://as.example"}, None),
+        ({"device_authorization_endpoint": "https://as.example/#a"}, None),
+    ],
+)
+def test_other_metadata_is_refused(members: dict[str, Any], trusted: str | None) -> None:
+    with pytest.raises(Unfit) as refused:
+        metadata.issuer(described(**members), AS, trusted, SERVER)
+    assert "m.example" not in str(refused.value)
+
+
+def test_a_refusal_for_the_name_of_the_issuer_has_both_names() -> None:
+    with pytest.raises(Unfit, match=r"https://as\.example, .* https://as\.example/x"):
+        metadata.issuer(described(issuer="https://as.example"), AS, None, SERVER)
+
+
+@pytest.mark.parametrize(("other", "same"), [(AS, True), (f"{AS}/", True), (f"{AS}//", False), (AS.upper(), False)])
+def test_names_of_issuers_are_compared_as_text_but_for_one_slash(other: str, same: bool) -> None:
+    assert is_same(AS, other) is same
+
+
+def test_a_server_of_this_machine_may_have_its_issuer_here_and_no_other_may() -> None:
+    assert place("http://localhost:8/token", LOCAL).port == 8
+    for url in ("http://localhost:8/token", "https://127.0.0.1/token"):
+        with pytest.raises(Unfit):
+            place(url, SERVER)
+    with pytest.raises(Unfit):
+        place("http://as.example/token", LOCAL)
+
+
+def test_a_server_without_metadata_is_its_own_issuer() -> None:
+    issuer = metadata.without_metadata(SERVER)
+    assert issuer.issuer == "https://m.example"
+    assert [issuer.authorization_endpoint, issuer.token_endpoint, issuer.registration_endpoint] == [
+        f"https://m.example/{name}" for name in ("authorize", "token", "register")
+    ]
