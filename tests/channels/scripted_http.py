@@ -21,6 +21,7 @@ from dragoman.transports.http.client import HttpChannel
 from dragoman.transports.http.loss import Loss
 from dragoman.transports.http.session import SessionChannel
 from dragoman.transports.http.sse import SseChannel
+from dragoman.transports.http.sse_renewal import RenewedSse
 from dragoman.transports.http.target import Header, Target
 from dragoman.transports.http.unpinned import AnyChannel
 
@@ -179,7 +180,7 @@ class Side:
         self.notes: list[str] = []
         self.drains = 0
         self.renewals = 0
-        self.channel: HttpChannel | SessionChannel | SseChannel | AnyChannel
+        self.channel: HttpChannel | SessionChannel | SseChannel | RenewedSse | AnyChannel
         self.changed = asyncio.Event()
 
     @property
@@ -226,7 +227,7 @@ class Side:
 
     async def idle(self) -> None:
         """Wait until the responses of all requests have come to their end."""
-        assert not isinstance(self.channel, SseChannel | AnyChannel)
+        assert not isinstance(self.channel, SseChannel | RenewedSse | AnyChannel)
         tasks = self.channel._tasks  # pyright: ignore[reportPrivateUsage]
         if tasks:
             await asyncio.wait(tasks)

@@ -123,7 +123,7 @@ def test_http_and_sse_is_tried_with_the_same_initialize_when_a_post_is_not_serve
             await side.initialize()
             side.call(1)
             await side.answer(1)
-            assert opened(side) == ["SessionChannel", "SseChannel"]
+            assert opened(side) == ["SessionChannel", "RenewedSse"]
             assert [message["method"] for message in stream.messages] == ["initialize", "tools/call"]
             assert not side.losses
             await stream.streams[0].raw(b"0\r\n\r\n")

@@ -128,9 +128,10 @@ class AnyChannel:
         return self._opened(SessionChannel(*self._whereto, *ears, self._renewed))
 
     def _sse(self) -> Channel:
-        from dragoman.transports.http.sse import SseChannel
+        from dragoman.transports.http.sse_renewal import RenewedSse
 
-        return self._opened(SseChannel(*self._whereto, self._lines, self._sse_lost, self._gone, *self._besides))
+        ears = (self._lines, self._sse_lost, self._gone, *self._besides)
+        return self._opened(RenewedSse(*self._whereto, *ears, self._renewed))
 
     def _end_modern(self) -> None:
         """An old server may serve one request at a time, and still have the first."""

@@ -74,10 +74,10 @@ class SseUrl(Url):
     """A server with a handshake, over HTTP+SSE (`sse:URL`)."""
 
     def _channel(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel:
-        from dragoman.transports.http.sse import SseChannel
+        from dragoman.transports.http.sse_renewal import RenewedSse
 
         ears = (_lines(receiver), _lane_lost(receiver), receiver.gone, receiver.drained, receiver.note)
-        return SseChannel(self._target, loop, limits, *ears, self._bounds)
+        return RenewedSse(self._target, loop, limits, *ears, self._bounds, receiver.renewed)
 
 
 def _lines(receiver: Receiver) -> Callable[[list[bytes], bytes | None], None]:
