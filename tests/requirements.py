@@ -161,7 +161,7 @@ FINISHED = frozenset(
         ),
         *("EVENT", "GAP", "LOSS", "CHANGE", "ORDER", "LOG", "META", "TSTDIO", "QA"),
         *("HTTP", "OAUTH", "STORE", "OUT", "THTTP", "SEAL", "SDKSUB", "SDKPROG", "LOSSY", "NEG", "REV"),
-        *("SDKMSG", "SDKMETA", "SDKRES", "SDKMRTR", "SDKCXL"),
+        *("SDKMSG", "SDKMETA", "SDKRES", "SDKMRTR", "SDKCXL", "SDKTIME"),
         *("CHECK", "BCLI"),
     }
 )

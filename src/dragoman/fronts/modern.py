@@ -21,7 +21,7 @@ from dragoman.exchange.ports import FromClient
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.flaws import fault_of
 from dragoman.fronts.introductions import Introduction, Introductions
-from dragoman.fronts.waiting import Pace
+from dragoman.fronts.waiting import Pace, progress_notice
 from dragoman.limits import Limits
 from dragoman.revisions import Era, named
 from dragoman.wire import frame as wire
@@ -219,9 +219,11 @@ class Modern:
         pass
 
     def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
-        members = {"progressToken": progress, "progress": progress, "total": total, "message": message}
-        given = {name: value for name, value in members.items() if value is not None}
-        self.told(call, "notifications/progress", given, now)
+        assert isinstance(call, Request)
+        if call.token is None or call.pace is None or self._flight.get(call.slot) is not call:
+            return
+        if call.pace.admits(progress, self._rate, now):
+            self.out.tell(call.lane, progress_notice(call.token, progress, total, message))
 
     def ask(self, call: Call, questions: list[Question], now: float) -> None:
         pass  # a question of a modern server is a result, and passes as one

@@ -105,9 +105,10 @@ class Stateful(Modern):
         elif "requestState" in request.params or "inputResponses" in request.params:
             self._retry(request, now)
         else:
-            self._tell_level(request)
+            if request.caller.level is not None:
+                self._tell_level(request)
             request.meta = request.said.beyond
-            if self._turns.must_wait(request, self._flight.values()):
+            if self._turns.are_taken and self._turns.must_wait(request, self._flight.values()):
                 self._turns.add(request, None, now)
             else:
                 self._call(request, now)
@@ -122,7 +123,7 @@ class Stateful(Modern):
 
     def _call(self, request: Request, now: float) -> None:
         self.middle.call(request, now)
-        if request.method in MAY_ASK and self._early and request.caller.has("roots"):
+        if self._early and request.method in MAY_ASK and request.caller.has("roots"):
             early, self._early = self._early, []
             for asked, question, _ in early:
                 self._park(request, asked, question, now)

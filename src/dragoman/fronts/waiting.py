@@ -40,6 +40,20 @@ class Pace:
         return True
 
 
+def progress_notice(token: bytes | Raw, progress: Raw, total: Raw | None, message: Raw | None) -> bytes:
+    """The notification under the client's own token."""
+    pieces: list[bytes | Raw] = [
+        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":', token,
+        b',"progress":', progress,
+    ]  # fmt: skip
+    if total is not None:
+        pieces += (b',"total":', total)
+    if message is not None:
+        pieces += (b',"message":', message)
+    pieces.append(b"}}")
+    return b"".join(pieces)
+
+
 class Waiting(Call):
     """A call under the client's own id and progress token, both as the client wrote them.
 
@@ -81,16 +95,7 @@ class Waiting(Call):
         """
         if self.token is None or self.pace is None or not self.pace.admits(progress, rate, now):
             return None
-        pieces: list[bytes | Raw] = [
-            b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":', self.token,
-            b',"progress":', progress,
-        ]  # fmt: skip
-        if total is not None:
-            pieces += (b',"total":', total)
-        if message is not None:
-            pieces += (b',"message":', message)
-        pieces.append(b"}}")
-        return b"".join(pieces)
+        return progress_notice(self.token, progress, total, message)
 
 
 class Opening:

@@ -67,6 +67,7 @@ class Conversation:
         self._tap = tap
         self._owns_process = owns_process
         self._losses: dict[tuple[str, int], list[Loss]] = {}
+        self._is_settling = False
         self._framer = Lines(limits.line)
         self._channel: Channel | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -149,6 +150,16 @@ class Conversation:
         if wake < self._armed:
             self._arm(wake)
 
+    def _settle_soon(self) -> None:
+        """Settle once for all responses of this turn: over the network each comes by itself."""
+        if not self._is_settling:
+            self._is_settling = True
+            self._loop.call_soon(self._settle_now)
+
+    def _settle_now(self) -> None:
+        self._is_settling = False
+        self._settle()
+
     def _to_server(self) -> None:
         if self._closing is not None:
             return  # the server before this one still runs; its end comes back here
@@ -228,7 +239,10 @@ class Conversation:
                     receive(line, now, of)
             except Exception as error:
                 self._fault(error)
-            self._settle()
+            if self._server.is_remote:
+                self._settle_soon()
+            else:
+                self._settle()
 
     def lane_lost(self, id: bytes, why: Fault, may_retry: bool) -> None:
         self.back.lane_lost(id, why, may_retry, self._loop.time())

@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -28,6 +29,9 @@ NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"
 TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 """The name of a header: a token of HTTP."""
 
+KEPT = 4096
+"""Bytes of a `_meta` that is looked into only once."""
+
 _OPEN, _CLOSE = "=?base64?", "?="
 _PLAIN = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?")
 
@@ -36,7 +40,7 @@ class Unmirrorable(ValueError):
     """A part of the params that has to be repeated in a header and cannot be (ERR-26)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Post:
     """A message for the server. `id` is as written; a notification has none."""
 
@@ -62,8 +66,8 @@ def headers_of(post: Post) -> dict[str, str]:
         Unmirrorable: the name is no text that UTF-8 has.
     """
     headers = {"Content-Type": JSON, "Accept": ACCEPT, "Mcp-Method": post.method}
-    meta = object_in(post.params.get("_meta"))
-    version = text_of(meta.get(PROTOCOL_VERSION)) if meta is not None else None
+    meta = post.params.get("_meta")
+    version = _version_in(bytes(meta)) if meta is not None else None
     if version is not None:
         headers["MCP-Protocol-Version"] = version
     member = NAMED_BY.get(post.method)
@@ -71,6 +75,17 @@ def headers_of(post: Post) -> dict[str, str]:
     if name is not None:
         headers["Mcp-Name"] = sealed(name)
     return headers
+
+
+@lru_cache(maxsize=16)
+def _known_version(meta: bytes) -> str | None:
+    members = object_in(meta)
+    return text_of(members.get(PROTOCOL_VERSION)) if members is not None else None
+
+
+def _version_in(meta: bytes) -> str | None:
+    """The revision that a `_meta` names; most requests of a client carry the same."""
+    return _known_version(meta) if len(meta) <= KEPT else _known_version.__wrapped__(meta)
 
 
 def text_in(value: Raw | None) -> str | None:

@@ -9,8 +9,9 @@
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import aiohttp
 from msgspec import Raw
@@ -91,12 +92,16 @@ class HttpChannel:
             if post.method == CANCELLED:
                 self._cancel(post.params.get("requestId"))
             elif post.id is None:
-                self._start(self._tell(post), post)
+                task = self._loop.create_task(self._tell(post), name=post.method)
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
             elif len(self._open) >= self._limits.in_flight + self._bounds.streams:
                 self._loop.call_soon(self._lose, post.id, Loss(None, Cause.TOO_MANY_REQUESTS, None, True))
             else:
                 self._backlog.add(post.id, len(frame))
-                self._open[post.id] = self._start(self._request(post, post.id), post)
+                task = self._loop.create_task(self._request(post, post.id), name=post.method)
+                self._open[post.id] = task
+                self._tasks.add(task)
 
     def pause(self) -> None:
         self._reading.pause()
@@ -121,17 +126,12 @@ class HttpChannel:
 
     # ------------------------------------------------------------------ requests
 
-    def _start(self, work: Coroutine[None, None, None], post: Post) -> asyncio.Task[None]:
-        task = self._loop.create_task(work, name=f"{post.method} to the server")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
-
     def _cancel(self, id: Raw | None) -> None:
         key = bytes(id) if id is not None else b""
         task = self._open.pop(key, None)
         if task is not None:
             task.cancel()
+            task.add_done_callback(self._tasks.discard)
             self._loop.call_soon(self._backlog.take, key)  # the task may never have begun
 
     async def _request(self, post: Post, id: bytes) -> None:
@@ -149,8 +149,13 @@ class HttpChannel:
             loss = Loss(None, Cause.INTERNAL, type(error).__name__, False)
         finally:
             self._backlog.take(id)
+            self._done(asyncio.current_task())
         if loss is not None and self._open.pop(id, None) is not None:
             self._lose(id, loss)
+
+    def _done(self, task: "asyncio.Task[Any] | None") -> None:
+        if task is not None:
+            self._tasks.discard(task)
 
     async def _ask(self, post: Post, id: bytes) -> None:
         edition = self._annotations.edition
