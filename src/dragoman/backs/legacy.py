@@ -132,17 +132,17 @@ class Legacy:
         self.settled(now)
         self._ids += 1
         id = b"%d" % self._ids
-        pieces: list[bytes | Raw] = [b'{"jsonrpc":"2.0","id":', id, b',"method":', encoded(call.method), b',"params":{']
-        if call.wants_progress or call.meta:
-            pieces.append(b'"_meta":{')
-            if call.wants_progress:
-                pieces += (b'"progressToken":', id)
-            if call.meta:
-                pieces += (b"," if call.wants_progress else b"", _encode(call.meta)[1:-1])
-            pieces.append(b"}," if call.params else b"}")
-        pieces += (_encode(call.params)[1:-1], b"}}")
-        self.out.append(b"".join(pieces))
         self._flight[id] = Sent(call, id, now)
+        if not (call.wants_progress or call.meta):
+            self.out.append(wire.request(id, call.method, _encode(call.params)))
+            return
+        pieces: list[bytes] = [b'{"_meta":{']
+        if call.wants_progress:
+            pieces += (b'"progressToken":', id)
+        if call.meta:
+            pieces += (b"," if call.wants_progress else b"", _encode(call.meta)[1:-1])
+        pieces += (b"}," if call.params else b"}", _encode(call.params)[1:])
+        self.out.append(wire.request(id, call.method, b"".join(pieces)))
 
     def cancel(self, call: Call, reason: Reason) -> None:
         sent = next((sent for sent in self._flight.values() if sent.call is call), None)
@@ -169,7 +169,9 @@ class Legacy:
     def receive(self, data: bytes | Overlong, now: float, of: bytes | None = None) -> None:
         """Take one line of the server; `of` is our id of the request in whose response it came, if it came in one."""
         frame = wire.parse_opened(data)
-        if type(frame) is not Batch:
+        if type(frame) is Opened and frame.method is UNSET:
+            self._reply(frame, now)
+        elif type(frame) is not Batch:
             self._take(frame, of, now)
         elif self._declared is not None and self.revision.has(Trait.BATCHES) and frame.entries:
             for entry in frame.entries:
@@ -271,7 +273,8 @@ class Legacy:
         elif frame.result is None:
             self.middle.failed(sent.call, Fault(Cause.INVALID_RESPONSE, "the result is not an object"), now)
         else:
-            self._tasks.begin(id, frame.result, sent.call)
+            if self._tasks.of_server:
+                self._tasks.begin(id, frame.result, sent.call)
             self.middle.done(sent.call, frame.result, now)
             if self.notes.debugs:
                 self._note_exchange(sent, "complete", now)

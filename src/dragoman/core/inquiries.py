@@ -69,7 +69,7 @@ class Inquiries:
         self._mediator = mediator
         self._policy = policy
         self._open = Inflight(mediator.limits)
-        self._asked: dict[int, Asked] = {}
+        self.asked: dict[int, Asked] = {}  # by key; what is in here has no answer yet
         self._shown = 0
         self._declared: Caller
         self._caller: Caller
@@ -86,7 +86,7 @@ class Inquiries:
         self._up, self._down = up, down
 
     def __len__(self) -> int:
-        return len(self._asked)
+        return len(self.asked)
 
     @property
     def wake(self) -> float:
@@ -133,7 +133,7 @@ class Inquiries:
 
     def _put(self, call: Asked, params: Members, now: float) -> None:
         mediator = self._mediator
-        self._asked[call.key] = call
+        self.asked[call.key] = call
         self._open.enter(call, Patience.INPUT, now)
         for waiting in call.attribution.waiting:
             mediator.inflight.wait_for(waiting, Patience.INPUT, now)
@@ -166,7 +166,7 @@ class Inquiries:
 
     def withdraw(self, inquiry: Inquiry, now: float) -> None:
         """Who asked needs no answer any more."""
-        call = self._asked.get(inquiry.key)
+        call = self.asked.get(inquiry.key)
         if call is not None and self._leave(call, now):
             reason = Reason.SERVER_WITHDREW if inquiry.told is None else Reason.SIGN_IN_OVER
             self._mediator.front.withdraw(call, reason)
@@ -198,13 +198,13 @@ class Inquiries:
 
     def call_over(self, owner: Call, reason: Reason, now: float) -> None:
         """A call is over, and with it the questions that belong to it."""
-        for call in list(self._asked.values()):
+        for call in list(self.asked.values()):
             if call.attribution.owner is owner:
                 self._end(call, reason, Fault(Cause.CANCELED, reason.value), now)
 
     def all_over(self, reason: Reason, now: float) -> None:
         """One side is gone."""
-        for call in list(self._asked.values()):
+        for call in list(self.asked.values()):
             self._end(call, reason, Fault(Cause.CANCELED, reason.value), now)
 
     def tick(self, now: float) -> None:
@@ -232,10 +232,10 @@ class Inquiries:
         """Take a question out; the calls that waited for it, and for no other, are given their own limit again."""
         if not self._open.leave(call):
             return False
-        del self._asked[call.key]
+        del self.asked[call.key]
         inflight = self._mediator.inflight
         for waiting in call.attribution.waiting:
-            others = any(waiting in other.attribution.waiting for other in self._asked.values())
+            others = any(waiting in other.attribution.waiting for other in self.asked.values())
             if waiting in inflight and not others:
                 inflight.wait_for(waiting, patience_of(waiting.method, 2), now)
         return True

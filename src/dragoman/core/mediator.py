@@ -237,9 +237,9 @@ class Mediator:
     def done(self, call: Call, result: Members, now: float) -> None:
         if not self.inflight.leave(call):
             return
-        if self._rounds or self.visits:
+        if self._rounds or self.visits.open:
             self._forget(call)
-        if self.inquiries:
+        if self.inquiries.asked:
             self.inquiries.call_over(call, Reason.CALL_ENDED, now)
         lowered = self._down.apply(call.method, Part.RESULT, result, self._policy, self.losses)
         if isinstance(lowered, Refusal):

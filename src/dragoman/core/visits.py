@@ -51,28 +51,28 @@ class Visits:
     def __init__(self, mediator: "Mediator", policy: Policy) -> None:
         self._mediator = mediator
         self._policy = policy
-        self._open: dict[int, Visit] = {}
+        self.open: dict[int, Visit] = {}  # by the key of the call
 
     def __contains__(self, call: Call) -> bool:
-        return call.key in self._open
+        return call.key in self.open
 
     def __len__(self) -> int:
-        return len(self._open)
+        return len(self.open)
 
     @property
     def wake(self) -> float:
-        return min((visit.due for visit in self._open.values()), default=NEVER)
+        return min((visit.due for visit in self.open.values()), default=NEVER)
 
     def questions_of(self, call: Call) -> int:
         """How many questions of a call are with the client."""
-        visit = self._open.get(call.key)
+        visit = self.open.get(call.key)
         return len(visit.asked.questions) if visit is not None and visit.asked is not None else 0
 
     # ------------------------------------------------------------------ from the server
 
     def refused(self, call: Call, why: ServerError, down: Plan, now: float) -> Fault | ServerError | None:
         """The server refuses a call until pages have been visited; `None` when it goes on, else how it ends."""
-        visit = self._open.get(call.key)
+        visit = self.open.get(call.key)
         if visit is not None and visit.pages:
             visit.due = now + self._mediator.limits.visit_wait
             self._mediator.inflight.wait_for(call, Patience.INPUT, now)
@@ -106,14 +106,14 @@ class Visits:
         if round_.ready:  # a page that no user should be sent to: declined for the user, and with it the call
             return _in_words(visit.error)
         visit.asked = round_
-        self._open[call.key] = visit
+        self.open[call.key] = visit
         mediator.inflight.wait_for(call, Patience.INPUT, now)
         mediator.front.ask(call, [replace(question, url=None) for question in round_.questions], now)
         return None
 
     def completed(self, page: str | None, now: float) -> None:
         """The server says that the user is done with a page."""
-        for visit in list(self._open.values()):
+        for visit in list(self.open.values()):
             visit.pages.discard(page or "")
             if visit.due is not NEVER and not visit.pages:
                 self._again(visit, now)
@@ -122,7 +122,7 @@ class Visits:
 
     def answered(self, call: Call, answers: dict[str, Answer], up: Plan, now: float) -> None:
         """Answers of the client, all at once or one by one."""
-        visit = self._open[call.key]
+        visit = self.open[call.key]
         if visit.asked is None:
             return
         visit.answers |= answers
@@ -158,11 +158,11 @@ class Visits:
 
     def over(self, call: Call) -> None:
         """The call has its answer, or needs none."""
-        self._open.pop(call.key, None)
+        self.open.pop(call.key, None)
 
     def tick(self, now: float) -> None:
         """The notices that did not come in time are not waited for any longer."""
-        for visit in [visit for visit in self._open.values() if visit.due <= now]:
+        for visit in [visit for visit in self.open.values() if visit.due <= now]:
             visit.pages.clear()
             self._again(visit, now)
 

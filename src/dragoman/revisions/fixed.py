@@ -26,6 +26,8 @@ def misfit(method: str, params: Members) -> tuple[str, str] | None:
     """The first member of another type than all revisions want, and what they want."""
     for name, begins, kind in FIXED.get(method, ()):
         value = params.get(name)
-        if value is not None and first_byte(value) != begins and not is_null(value):
+        if value is None or memoryview(value)[0] == begins:
+            continue
+        if first_byte(value) != begins and not is_null(value):
             return name, kind
     return None

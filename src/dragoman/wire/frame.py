@@ -168,6 +168,14 @@ def is_repeated(data: bytes, frame: Frame) -> bool:
     also seven at most, of which a spaced message has spent one behind its first name. Only a message with other
     spacing, or with members that no envelope has, is walked.
     """
+    if (
+        frame.params is not UNSET
+        and frame.method is not UNSET
+        and frame.id is not UNSET
+        and frame.jsonrpc == "2.0"
+        and len(data) == 45 + len(frame.id) + len(frame.method) + len(frame.params)
+    ):
+        return False  # a request as most clients write it
     length, count = 1, 0
     if frame.jsonrpc is not UNSET:
         length, count = length + 13 + len(frame.jsonrpc), count + 1
@@ -203,7 +211,7 @@ ENVELOPE = frozenset({b"jsonrpc", b"id", b"method", b"params", b"result", b"erro
 
 def is_id(raw: bytes) -> bool:
     """Whether a JSON value may be an id: a string or an integer, never null (revisions 1.3)."""
-    return raw[:1] == b'"' or raw.isdigit() or (raw[:1] == b"-" and raw[1:].isdigit())
+    return raw.isdigit() or raw[:1] == b'"' or (raw[:1] == b"-" and raw[1:].isdigit())
 
 
 def id_key(raw: bytes) -> bytes:

@@ -35,7 +35,12 @@ def opened(raw: Raw | bytes) -> Members:
 
 def object_in(raw: Raw | bytes | None) -> Members | None:
     """The members when `raw` is an object; `None` for every other value and for an absent one."""
-    return _members(raw) if raw is not None and is_object(raw) else None
+    if raw is None:
+        return None
+    try:
+        return _members(raw)  # most often it is one: asking first would cost more than the decoder does
+    except msgspec.ValidationError:
+        return None
 
 
 def items_of(raw: Raw | bytes | None) -> list[Raw] | None:
