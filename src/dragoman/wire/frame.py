@@ -83,7 +83,7 @@ _write_text = _write_members = msgspec.json.Encoder().encode
 
 LARGE = 1 << 15  # bytes of a member above which the encoder's extra copy costs more than a join
 
-REFUSED = 8 << 20  # bytes of a member from which on a line may come near the 10 MiB that some clients refuse
+REFUSED = 8 << 20  # bytes of a response from which on it may come near the 10 MiB that some clients refuse
 
 EXCERPT = 120
 
@@ -250,16 +250,21 @@ def reply_with(id: bytes, members: Members) -> bytes:
     """
     for value in members.values():
         if len(value) > LARGE:
-            if len(value) > REFUSED:
-                members = {name: compact(each) for name, each in members.items()}
-            pieces: list[bytes | Raw] = [b'{"jsonrpc":"2.0","id":', id, b',"result":']
-            lead = b"{"
-            for name, each in members.items():
-                pieces += (lead, _write_text(name), b":", each)
-                lead = b","
-            pieces.append(b"}}")
-            return b"".join(pieces)
+            whole = _joined(id, members)
+            if len(whole) > REFUSED and b"\\" in whole and b"\\u" in whole:  # the first search is many times faster
+                whole = _joined(id, {name: compact(each) for name, each in members.items()})
+            return whole
     return b"".join((b'{"jsonrpc":"2.0","id":', id, b',"result":', _write_members(members), b"}"))
+
+
+def _joined(id: bytes, members: Members) -> bytes:
+    pieces: list[bytes | Raw] = [b'{"jsonrpc":"2.0","id":', id, b',"result":']
+    lead = b"{"
+    for name, each in members.items():
+        pieces += (lead, _write_text(name), b":", each)
+        lead = b","
+    pieces.append(b"}}")
+    return b"".join(pieces)
 
 
 def failure(id: bytes | None, error: bytes | Raw) -> bytes:
