@@ -273,7 +273,7 @@ class Legacy:
         elif frame.result is None:
             self.middle.failed(sent.call, Fault(Cause.INVALID_RESPONSE, "the result is not an object"), now)
         else:
-            if self._tasks.of_server:
+            if self._tasks.of_server and sent.call.wants_progress:
                 self._tasks.begin(id, frame.result, sent.call)
             self.middle.done(sent.call, frame.result, now)
             if self.notes.debugs:

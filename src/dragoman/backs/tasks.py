@@ -22,8 +22,6 @@ class Tasks:
 
     def begin(self, token: bytes, result: Members, call: Call) -> None:
         """A call has its answer; if that is a task, its progress is still to come under that token."""
-        if not (self.of_server and call.wants_progress):
-            return
         task = object_in(result.get("task"))
         id = text_of(task.get("taskId")) if task is not None else None
         if id is not None:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
-from dragoman.exchange.changes import ACKNOWLEDGED, CHANGES
+from dragoman.exchange.changes import ACKNOWLEDGED, CHANGES, filter_in, spelled
 from dragoman.exchange.events import Changed, Filter, Reason, ServerError
 from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level, Notes
 from dragoman.faults import OF_SIGN_IN, Cause, Fault
 from dragoman.limits import Limits
 from dragoman.wire.frame import Opened
-from dragoman.wire.members import Members, closed, is_true, items_of, object_in, own, text_of
+from dragoman.wire.members import Members, closed, object_in, own, text_of
 
 if TYPE_CHECKING:
     from dragoman.backs.modern import Modern
@@ -169,20 +169,11 @@ class Watch:
     # ------------------------------------------------------------------ streams
 
     def _open(self, wanted: Filter, change: int | None, now: float) -> None:
-        params: dict[str, object] = {}
-        if wanted.tools:
-            params["toolsListChanged"] = True
-        if wanted.prompts:
-            params["promptsListChanged"] = True
-        if wanted.resources:
-            params["resourcesListChanged"] = True
-        if wanted.uris:
-            params["resourceSubscriptions"] = list(wanted.uris)
-        id = self._back.request("subscriptions/listen", {"notifications": params})
+        id = self._back.request("subscriptions/listen", {"notifications": spelled(wanted)})
         self.opening = Stream(id, wanted, change, now + self._limits.timeouts.acknowledgement)
 
     def _acknowledged(self, stream: Stream, params: Members, now: float) -> None:
-        granted = _granted(stream.wanted, object_in(params.get("notifications")) or {})
+        granted = _granted(stream.wanted, filter_in(params.get("notifications")))
         gap = self._gap or stream is self.active
         self._gap = False
         if stream is self.active:
@@ -254,14 +245,13 @@ class Watch:
         self._notes.note(Level.INFO, "listen", f"the stream of changes ended: {how}; {next_}")
 
 
-def _granted(wanted: Filter, told: Members) -> Filter:
+def _granted(wanted: Filter, told: Filter) -> Filter:
     """The part of the filter that the server acknowledged."""
-    uris = [text_of(item) for item in items_of(told.get("resourceSubscriptions")) or ()]
     return Filter(
-        wanted.tools and is_true(told.get("toolsListChanged")),
-        wanted.prompts and is_true(told.get("promptsListChanged")),
-        wanted.resources and is_true(told.get("resourcesListChanged")),
-        tuple(uri for uri in wanted.uris if uri in uris),
+        wanted.tools and told.tools,
+        wanted.prompts and told.prompts,
+        wanted.resources and told.resources,
+        tuple(uri for uri in wanted.uris if uri in told.uris),
     )
 
 

@@ -134,7 +134,7 @@ class Mediator:
         if self.inflight.leave(call):
             self._forget(call)
             self.back.cancel(call, reason)
-            if self.inquiries:
+            if self.inquiries.asked:
                 self.inquiries.call_over(call, reason, now)
 
     def answered(self, call: Call, answers: dict[str, Answer], now: float) -> None:
@@ -264,7 +264,7 @@ class Mediator:
         if not self.inflight.leave(call):
             return
         self._forget(call)
-        if self.inquiries:
+        if self.inquiries.asked:
             self.inquiries.call_over(call, Reason.CALL_FAILED, now)
         if isinstance(why, ServerError):
             given = opened(why.error)
@@ -294,7 +294,7 @@ class Mediator:
 
     def elicitation_completed(self, params: Members, now: float) -> None:
         """Only a client that can be sent to a page knows what this is (S3-04)."""
-        if self.visits:
+        if self.visits.open:
             self.visits.completed(text_of(params.get("elicitationId")), now)
         if self._caller is not None and self._caller.has("elicitation", "url"):
             self.front.elicitation_completed(params)
@@ -319,18 +319,18 @@ class Mediator:
     def wake(self) -> float:
         """The first moment at which `tick` may have something to do."""
         wake, back = self.inflight.wake, self.back.wake()
-        if self.inquiries:
+        if self.inquiries.asked:
             wake = min(wake, self.inquiries.wake)
-        if self.visits:
+        if self.visits.open:
             wake = min(wake, self.visits.wake)
         if self.timed is not None:
             wake = min(wake, self.timed.wake())
         return wake if back is None or wake < back else back
 
     def tick(self, now: float) -> None:
-        if self.inquiries:
+        if self.inquiries.asked:
             self.inquiries.tick(now)
-        if self.visits:
+        if self.visits.open:
             self.visits.tick(now)
         for call in self.inflight.overdue(now):
             self._expire(call, now)
@@ -361,7 +361,7 @@ class Mediator:
         if self.inflight.leave(call):
             self._forget(call)
             self.back.cancel(call, reason)
-            if self.inquiries:
+            if self.inquiries.asked:
                 self.inquiries.call_over(call, reason, now)
             self.front.withdraw(call, reason)
             self.front.failed(call, why, now)
@@ -372,7 +372,7 @@ class Mediator:
 
     def _forget(self, call: Call) -> None:
         self._rounds.pop(call.key, None)
-        if self.visits:
+        if self.visits.open:
             self.visits.over(call)
 
     def report(self, method: str, face: str = "client") -> None:

@@ -56,9 +56,6 @@ class Visits:
     def __contains__(self, call: Call) -> bool:
         return call.key in self.open
 
-    def __len__(self) -> int:
-        return len(self.open)
-
     @property
     def wake(self) -> float:
         return min((visit.due for visit in self.open.values()), default=NEVER)

@@ -1,7 +1,9 @@
 """The notifications that tell of changes, by what changed and the other way round; changes that come too early."""
 
+from msgspec import Raw
+
 from dragoman.exchange.events import Changed, Filter
-from dragoman.wire.members import Members, own, text_of
+from dragoman.wire.members import Members, is_true, items_of, object_in, own, raw, text_of
 
 Change = tuple[Changed, Members]
 
@@ -26,6 +28,32 @@ def is_wanted(filter_: Filter, what: Changed) -> bool:
         Changed.RESOURCES: filter_.resources,
         Changed.RESOURCE: bool(filter_.uris),
     }[what]
+
+
+def filter_in(notifications: Raw | None) -> Filter:
+    """The filter that a listen request, or its acknowledgement, spells; what it is silent about is not wanted."""
+    given = object_in(notifications) or {}
+    uris = [uri for item in items_of(given.get("resourceSubscriptions")) or () if (uri := text_of(item)) is not None]
+    return Filter(
+        is_true(given.get("toolsListChanged")),
+        is_true(given.get("promptsListChanged")),
+        is_true(given.get("resourcesListChanged")),
+        tuple(dict.fromkeys(uris)),
+    )
+
+
+def spelled(filter_: Filter) -> Raw:
+    """The filter as a listen request, or its acknowledgement, spells it."""
+    members: dict[str, object] = {}
+    if filter_.tools:
+        members["toolsListChanged"] = True
+    if filter_.prompts:
+        members["promptsListChanged"] = True
+    if filter_.resources:
+        members["resourcesListChanged"] = True
+    if filter_.uris:
+        members["resourceSubscriptions"] = list(filter_.uris)
+    return raw(members)
 
 
 class Early:

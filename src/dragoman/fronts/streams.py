@@ -5,28 +5,26 @@ acknowledged when the wish that includes it is answered, with the part that was 
 (SDKSUB-02, SDKSUB-03). What changes meanwhile it hears then (translation 4.4a).
 """
 
-from msgspec import Raw
 
-from dragoman.exchange.changes import Change, Early, is_wanted
+from dragoman.exchange.changes import Change, Early, filter_in, is_wanted, spelled
 from dragoman.exchange.events import Call, Changed, Filter
-from dragoman.wire.members import Members, is_true, items_of, object_in, raw, text_of
+from dragoman.wire.members import Members, is_true, object_in, raw, text_of
 
 LISTS = (Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES)
 
 
 def wanted(params: Members, offered: Members) -> Filter:
     """What a listen request asks for, as far as the server declared that it tells it."""
-    given = object_in(params.get("notifications")) or {}
+    asked = filter_in(params.get("notifications"))
 
     def declared(capability: str, flag: str) -> bool:
         return is_true((object_in(offered.get(capability)) or {}).get(flag))
 
-    uris = [uri for item in items_of(given.get("resourceSubscriptions")) or () if (uri := text_of(item)) is not None]
     return Filter(
-        is_true(given.get("toolsListChanged")) and declared("tools", "listChanged"),
-        is_true(given.get("promptsListChanged")) and declared("prompts", "listChanged"),
-        is_true(given.get("resourcesListChanged")) and declared("resources", "listChanged"),
-        tuple(dict.fromkeys(uris)) if declared("resources", "subscribe") else (),
+        asked.tools and declared("tools", "listChanged"),
+        asked.prompts and declared("prompts", "listChanged"),
+        asked.resources and declared("resources", "listChanged"),
+        asked.uris if declared("resources", "subscribe") else (),
     )
 
 
@@ -84,7 +82,7 @@ class Streams:
             uris = tuple(uri for uri in filter_.uris if granted is not None and uri in granted.uris)
             heard = self._open[call] = Filter(filter_.tools, filter_.prompts, filter_.resources, uris)
             early = [(what, params) for what, params in self._waiting.pop(call).taken() if _hears(heard, what, params)]
-            told.append((call, {"notifications": _spelled(heard)}, early))
+            told.append((call, {"notifications": spelled(heard)}, early))
         return told
 
     def hearing(self, what: Changed, params: Members | None) -> list[Call]:
@@ -115,16 +113,3 @@ def _hears(filter_: Filter, what: Changed, params: Members | None) -> bool:
 def _covers(uris: tuple[str, ...], uri: str) -> bool:
     """Whether a change of `uri` is one of these, or below one: a server may tell of a part."""
     return uri in uris or any(uri.startswith(parent.rstrip("/") + "/") for parent in uris)
-
-
-def _spelled(filter_: Filter) -> Raw:
-    members: dict[str, object] = {}
-    if filter_.tools:
-        members["toolsListChanged"] = True
-    if filter_.prompts:
-        members["promptsListChanged"] = True
-    if filter_.resources:
-        members["resourcesListChanged"] = True
-    if filter_.uris:
-        members["resourceSubscriptions"] = list(filter_.uris)
-    return raw(members)
