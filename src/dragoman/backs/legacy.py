@@ -30,12 +30,12 @@ from dragoman.exchange.ports import FromServer
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
 from dragoman.revisions import LATEST_LEGACY, Revision, Trait
-from dragoman.revisions.capabilities import client_capabilities, server_capabilities, undeclared
+from dragoman.revisions.capabilities import client_capabilities, has_flag, server_capabilities, undeclared
 from dragoman.revisions.methods import TASK_STATUS, TASKS, asks
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Opened, is_id
 from dragoman.wire.lines import Overlong
-from dragoman.wire.members import EMPTY, Members, closed, encoded, is_true, object_in, text_of
+from dragoman.wire.members import EMPTY, Members, closed, encoded, text_of
 from dragoman.wire.salvage import method_in
 
 QUESTIONS = frozenset({"elicitation/create", "roots/list", "sampling/createMessage"})
@@ -316,7 +316,7 @@ class Legacy:
         told = client_capabilities(self._caller.capabilities, self._caller.revision, ready.revision)
         offered = server_capabilities(ready.capabilities, ready.revision, self._caller.revision)
         self._tasks = Tasks("tasks" in told, "tasks" in offered)
-        self._tells_roots = is_true((object_in(told.get("roots")) or {}).get("listChanged"))
+        self._tells_roots = has_flag(told, "roots", "listChanged")
         self.middle.ready(ready, now)
 
     def _not_initialized(self, why: Fault | ServerError, now: float) -> None:

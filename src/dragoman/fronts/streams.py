@@ -5,10 +5,10 @@ acknowledged when the wish that includes it is answered, with the part that was 
 (SDKSUB-02, SDKSUB-03). What changes meanwhile it hears then (translation 4.4a).
 """
 
-
 from dragoman.exchange.changes import Change, Early, filter_in, is_wanted, spelled
 from dragoman.exchange.events import Call, Changed, Filter
-from dragoman.wire.members import Members, is_true, object_in, raw, text_of
+from dragoman.revisions.capabilities import has_flag
+from dragoman.wire.members import Members, raw, text_of
 
 LISTS = (Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES)
 
@@ -16,15 +16,11 @@ LISTS = (Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES)
 def wanted(params: Members, offered: Members) -> Filter:
     """What a listen request asks for, as far as the server declared that it tells it."""
     asked = filter_in(params.get("notifications"))
-
-    def declared(capability: str, flag: str) -> bool:
-        return is_true((object_in(offered.get(capability)) or {}).get(flag))
-
     return Filter(
-        asked.tools and declared("tools", "listChanged"),
-        asked.prompts and declared("prompts", "listChanged"),
-        asked.resources and declared("resources", "listChanged"),
-        asked.uris if declared("resources", "subscribe") else (),
+        asked.tools and has_flag(offered, "tools", "listChanged"),
+        asked.prompts and has_flag(offered, "prompts", "listChanged"),
+        asked.resources and has_flag(offered, "resources", "listChanged"),
+        asked.uris if has_flag(offered, "resources", "subscribe") else (),
     )
 
 

@@ -7,9 +7,10 @@ heard of. The first wish has no request behind it: `notifications/initialized` o
 
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 
 from dragoman.exchange.events import Filter, Ready
-from dragoman.wire.members import is_true, object_in
+from dragoman.revisions.capabilities import has_flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +79,6 @@ class Subscriptions:
 
 def promised(ready: Ready) -> Subscriptions:
     """What the client was promised when it was told what the server declared."""
-
-    def says(capability: str, flag: str) -> bool:
-        return is_true((object_in(ready.capabilities.get(capability)) or {}).get(flag))
-
+    says = partial(has_flag, ready.capabilities)
     lists = Filter(says("tools", "listChanged"), says("prompts", "listChanged"), says("resources", "listChanged"))
     return Subscriptions(lists, says("resources", "subscribe"))

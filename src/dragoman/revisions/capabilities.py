@@ -19,7 +19,7 @@ from msgspec import Raw
 
 from dragoman.revisions import Era, Revision, Trait
 from dragoman.revisions.methods import TASKS
-from dragoman.wire.members import EMPTY, Members, closed, is_object, object_in
+from dragoman.wire.members import EMPTY, Members, closed, is_object, is_true, object_in
 
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 FLAGS = ("listChanged", "subscribe")
@@ -53,6 +53,11 @@ def server_capabilities(declared: Members, source: Revision, target: Revision) -
     if unsaid and "completions" not in kept and ("prompts" in kept or "resources" in kept):
         kept["completions"] = EMPTY
     return kept
+
+
+def has_flag(declared: Members, capability: str, flag: str) -> bool:
+    """Whether a capability is declared with a flag that is true."""
+    return is_true((object_in(declared.get(capability)) or {}).get(flag))
 
 
 def undeclared(declared: Members, revision: Revision) -> frozenset[str]:
