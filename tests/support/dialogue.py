@@ -20,6 +20,7 @@ from dragoman.fronts.handshake import Identity
 from dragoman.fronts.legacy import Legacy
 from dragoman.fronts.lifecycle import State
 from dragoman.fronts.modern import Modern as ModernFront
+from dragoman.fronts.opening import Opening
 from dragoman.fronts.sealing import Seal
 from dragoman.fronts.stateful import Stateful
 from dragoman.limits import Limits
@@ -51,7 +52,7 @@ class Dialogue:
 
     The server is stateless, or has a handshake and speaks `server_revision`. With `probes` the bridge has to find out
     which of the two it is. With `declares` the client is the one without a handshake; it declares that with every
-    request.
+    request. With `is_undecided` as well, the client may still begin a handshake after its `server/discover`.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Dialogue:
         server_revision: str | None = None,
         probes: bool = False,
         declares: dict[str, Any] | None = None,
+        is_undecided: bool = False,
     ) -> None:
         found = named(profile) if isinstance(profile, str) else profile
         assert found is not None
@@ -73,10 +75,13 @@ class Dialogue:
         self.mediator = Mediator(found, self.limits, self.notes)
         self.server_revision = server_revision
         self.declares = declares
-        self._front = self._make_front(Identity(name))
-        self.mediator.front = self._front
+        self._identity = Identity(name)
+        self._probes = probes
         kind = Probe if probes else Modern if server_revision is None else Handshake
         self.mediator.back = self._back = kind(self.mediator, self.limits, self.notes)
+        self._front = self._make_opening() if is_undecided else self._make_front()
+        if not isinstance(self._front, Opening):
+            self.mediator.front = self._front
         self.to_client: list[Any] = []
         self.to_server: list[Any] = []
         self.raw_to_client: list[bytes] = []
@@ -95,11 +100,26 @@ class Dialogue:
             MODERN if server_revision is None or probes else "2025-11-25"
         )  # what frames for the server are held to
 
-    def _make_front(self, identity: Identity) -> Legacy | ModernFront:
-        most = self.limits.in_flight
+    def _make_opening(self) -> Opening:
+        legacy = Legacy(self.mediator, self.profile, self.limits, self.notes, self._identity, self.out)
+        self.mediator.front = legacy
+
+        def begin_modern() -> ModernFront:
+            front = self._make_front()
+            assert isinstance(front, ModernFront)
+            self.mediator.front = front
+            return front
+
+        def begin_handshake() -> None:
+            self.mediator.front, self.mediator.timed, self.declares = legacy, None, None
+
+        return Opening(legacy, begin_modern, begin_handshake)
+
+    def _make_front(self) -> Legacy | ModernFront:
+        most, identity = self.limits.in_flight, self._identity
         if self.declares is None:
             return Legacy(self.mediator, self.profile, self.limits, self.notes, identity, self.out)
-        if self.server_revision is None:
+        if self.server_revision is None and not self._probes:
             self.mediator.join(LATEST, LATEST)
             return ModernFront(self.mediator, self.limits, self.notes, self.out, most)
         handles = count(1)
@@ -110,12 +130,13 @@ class Dialogue:
 
     @property
     def front(self) -> Legacy:
-        assert isinstance(self._front, Legacy)
-        return self._front
+        front = self._front.front if isinstance(self._front, Opening) else self._front
+        assert isinstance(front, Legacy)
+        return front
 
     @property
     def open_questions(self) -> int:
-        return len(self._front.asking) if isinstance(self._front, Legacy) else 0
+        return len(self.front.asking) if self.declares is None else 0
 
     @property
     def back(self) -> Modern:
@@ -215,6 +236,7 @@ class Dialogue:
                 self.client({"id": 0, "method": "server/discover", "params": {}})
                 self.server(self.initialized(server))
                 assert "result" in self.answer_to(0), self.to_client
+                self.client({"id": 0, "method": "no/such", "params": {}})  # from now on it is a modern client for sure
             self.forget()
             return self
         self.client(self.initialize(revision, client))
@@ -302,7 +324,7 @@ class Dialogue:
         if isinstance(frame, dict) and "method" in frame and "id" in frame:
             request = cast("dict[str, Any]", frame)
             key = json.dumps(request["id"])
-            if not isinstance(self._front, Legacy) or not self._front.has_in_flight(key.encode()):
+            if self.declares is not None or not self.front.has_in_flight(key.encode()):
                 self._client_asked[key] = request["method"]
 
     def _remember_asked(self, frame: dict[str, Any]) -> None:
@@ -317,6 +339,8 @@ class Dialogue:
         if self.declares is None or not isinstance(frame, dict) or "id" not in frame or "params" not in frame:
             return cast("Any", frame)
         request = cast("dict[str, Any]", frame)
+        if request.get("method") == "initialize":
+            return request
         given = request["params"].get("_meta", {})
         meta = {
             "io.modelcontextprotocol/protocolVersion": MODERN,

@@ -21,7 +21,7 @@ place of an object is sent as it stands, and `S  of $1 {…}` is said in the res
 leaves the handshake out, `stream` opens and acknowledges the stream of changes as well. With `server_revision=` the
 server is one with a handshake that picks this revision, and `settled` has the client say that it is ready. With `probe`
 the bridge is not told of which era the server is; it takes `raw`. With `modern` the client is one without a handshake,
-and the `_meta` of its requests is put in here.
+and the `_meta` of its requests is put in here; with `undecided` too, it may still begin a handshake.
 """
 
 import json
@@ -121,6 +121,7 @@ def _begin(given: str) -> Dialogue:
     peers: dict[str, Any] = {"server_revision": server_revision, "probes": probes}
     if "modern" in options:
         peers["declares"] = options.get("client", {})
+        peers["is_undecided"] = "undecided" in options
     dialogue = Dialogue(
         options.get("profile", "neutral"),
         replace(Limits(), timeouts=replace(Timeouts(), **times), **limits),

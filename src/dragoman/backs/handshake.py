@@ -6,7 +6,7 @@ from dragoman.exchange.events import Ready, ServerError
 from dragoman.faults import INVALID_PARAMS, URL_ELICITATION_REQUIRED, Cause, Fault
 from dragoman.revisions import Era, Revision, named
 from dragoman.revisions.capabilities import client_capabilities
-from dragoman.wire.members import Members, encoded, is_object, items_of, object_in, own, text_of
+from dragoman.wire.members import EMPTY, Members, encoded, is_object, items_of, object_in, own, text_of
 
 NAMELESS = {"name": "dragoman", "version": __version__}
 """Who asks, for a client that does not say its name; the handshake needs one."""
@@ -21,6 +21,15 @@ def initialize_params(caller: Caller, revision: Revision) -> bytes:
             "clientInfo": caller.info if caller.info is not None else NAMELESS,
         }
     )
+
+
+def introduction(caller: Caller, revision: Revision) -> bytes:
+    """What a server that is offered `revision` has to know of a caller from the start.
+
+    Whether roots may change is left out: a server that was told of roots only hears of their changes all the same.
+    """
+    told = client_capabilities(caller.capabilities, caller.revision, revision)
+    return encoded([caller.info, {name: EMPTY if name == "roots" else value for name, value in told.items()}])
 
 
 def read_result(result: Members | None) -> Ready | Fault:

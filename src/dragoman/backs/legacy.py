@@ -14,10 +14,13 @@
 * A line that cannot be read fails the request that it answers, if its id can be found, and nothing else (SIZE-05).
 """
 
+from collections.abc import Iterator
+from itertools import count
+
 import msgspec
 from msgspec import UNSET, Raw
 
-from dragoman.backs.handshake import initialize_params, other_revision, read_result, refusal
+from dragoman.backs.handshake import initialize_params, introduction, other_revision, read_result, refusal
 from dragoman.backs.inquiries import Inquiries
 from dragoman.backs.reading import Noise, error_of, overdue, refused, unreadable
 from dragoman.backs.tasks import Tasks
@@ -57,11 +60,17 @@ class Sent:
 class Legacy:
     """`out` takes the frames for the server, each without a line end; the runtime empties it.
 
-    `ids` is how many ids the server has seen from another back before (`backs.probe`).
+    `opening_due` is when the wait for the answer to `initialize` ends. `ids` counts the ids of the server's process or
+    session, which another back may write to as well (`backs.probe`).
     """
 
     def __init__(
-        self, middle: FromServer, limits: Limits, notes: Notes, revision: Revision = LATEST_LEGACY, ids: int = 0
+        self,
+        middle: FromServer,
+        limits: Limits,
+        notes: Notes,
+        revision: Revision = LATEST_LEGACY,
+        ids: Iterator[int] | None = None,
     ) -> None:
         self.middle = middle
         self.limits = limits
@@ -72,10 +81,11 @@ class Legacy:
         self.wishes = Wishes(self, limits)
         self._noise = Noise(notes)
         self._caller: Caller | None = None
-        self._ids = ids
+        self._ids = count(1) if ids is None else ids
         self._flight: dict[bytes, Sent] = {}
         self._initialize: bytes | None = None
-        self._initialize_due = self._held = 0.0
+        self._held = 0.0
+        self.opening_due = 0.0
         self._has_tried_other = False
         self._declared: Members | None = None  # by the server, from the end of the handshake on
         self._undeclared: frozenset[str] = frozenset()  # requests that it must not be asked therefore
@@ -117,6 +127,20 @@ class Legacy:
         if self._is_settled:
             self._tell_level()
 
+    def takes(self, caller: Caller) -> bool:
+        if self._is_settled or self._caller is None:
+            return False
+        if introduction(self._caller, self._offer) != introduction(caller, self._offer):
+            return False
+        self._caller = caller
+        if self._declared is not None:
+            self._agree(self._declared)
+        return True
+
+    def silence(self, seconds: float) -> str:
+        """The detail of an answer that did not come in time, with what the server wrote instead."""
+        return self._noise.silence(seconds)
+
     def roots_changed(self) -> None:
         if self._is_settled and self._tells_roots:
             self.out.append(wire.notice("notifications/roots/list_changed"))
@@ -130,8 +154,7 @@ class Legacy:
             self.middle.failed(call, Fault(Cause.METHOD_NOT_FOUND, "the server did not declare it"), now)
             return
         self.settled(now)
-        self._ids += 1
-        id = b"%d" % self._ids
+        id = b"%d" % next(self._ids)
         self._flight[id] = Sent(call, id, now)
         if not (call.wants_progress or call.meta):
             self.out.append(wire.request(id, call.method, _encode(call.params)))
@@ -202,17 +225,17 @@ class Legacy:
     # ------------------------------------------------------------------ time
 
     def held(self, seconds: float, now: float) -> None:
-        self._initialize_due += seconds
+        self.opening_due += seconds
         self._held = seconds
 
     def released(self, signed_in: bool, now: float) -> None:
         self._held = 0.0
 
     def wake(self) -> float | None:
-        return self._initialize_due if self._initialize is not None else self.wishes.due
+        return self.opening_due if self._initialize is not None else self.wishes.due
 
     def tick(self, now: float) -> None:
-        if self._initialize is not None and self._initialize_due <= now:
+        if self._initialize is not None and self.opening_due <= now:
             detail = self._noise.silence(self.limits.timeouts.discover)
             self._initialize = None
             self.middle.not_ready(overdue(Cause.INITIALIZE_FAILED, detail, self._held), now)
@@ -222,8 +245,7 @@ class Legacy:
 
     def request(self, method: str, params: bytes) -> bytes:
         """Send a request of our own making; gives its id."""
-        self._ids += 1
-        id = b"%d" % self._ids
+        id = b"%d" % next(self._ids)
         self.out.append(wire.request(id, method, params))
         return id
 
@@ -235,7 +257,7 @@ class Legacy:
         assert self._caller is not None
         self.revision = revision
         self._initialize = self.request("initialize", initialize_params(self._caller, revision))
-        self._initialize_due = now + self.limits.timeouts.discover
+        self.opening_due = now + self.limits.timeouts.discover
 
     def _tell_level(self) -> None:
         """Only a server that logs is asked to, and what it answers changes nothing (B100)."""
@@ -313,11 +335,16 @@ class Legacy:
         self.revision = ready.revision
         self._declared = ready.capabilities
         self._undeclared = undeclared(ready.capabilities, ready.revision)
-        told = client_capabilities(self._caller.capabilities, self._caller.revision, ready.revision)
-        offered = server_capabilities(ready.capabilities, ready.revision, self._caller.revision)
+        self._agree(ready.capabilities)
+        self.middle.ready(ready, now)
+
+    def _agree(self, declared: Members) -> None:
+        """Work out what client and server have in common."""
+        assert self._caller is not None
+        told = client_capabilities(self._caller.capabilities, self._caller.revision, self.revision)
+        offered = server_capabilities(declared, self.revision, self._caller.revision)
         self._tasks = Tasks("tasks" in told, "tasks" in offered)
         self._tells_roots = has_flag(told, "roots", "listChanged")
-        self.middle.ready(ready, now)
 
     def _not_initialized(self, why: Fault | ServerError, now: float) -> None:
         other = other_revision(why, self.revision)

@@ -8,7 +8,9 @@
 * What a modern server must not send (requests, batches, notifications of no request) is dropped with a note.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -69,10 +71,18 @@ class Modern:
 
     With an `owner`, ids are strings that begin with that number and a dot, so that several backs can share one server.
     `is_pinned` tells that it was the user who said of which era the server is, and who has to hear when it is not.
+    `opening_due` is when the wait for the answer to `server/discover` ends. `ids` counts the ids of the server's
+    process or session, which another back may write to as well.
     """
 
     def __init__(
-        self, middle: FromServer, limits: Limits, notes: Notes, revision: Revision = LATEST, owner: int | None = None
+        self,
+        middle: FromServer,
+        limits: Limits,
+        notes: Notes,
+        revision: Revision = LATEST,
+        owner: int | None = None,
+        ids: Iterator[int] | None = None,
     ) -> None:
         self.middle = middle
         self.limits = limits
@@ -83,13 +93,13 @@ class Modern:
         self._rounds: dict[bytes, Round] = {}
         self._parked: dict[int, Round] = {}
         self._later: list[tuple[float, Round]] = []
-        self._ids = 0
+        self._ids = count(1) if ids is None else ids
         self._id_form = b"%d" if owner is None else b'"%d.%%d"' % owner
         self._caller: Caller | None = None
         self._stamp = b""
         self._leads: dict[str, bytes] = {}  # by method: what stands between the id and what is the call's own
         self._discover: bytes | None = None
-        self._discover_due = 0.0
+        self.opening_due = 0.0
         self._held = 0.0
         self.is_pinned = True
         self.untyped = 0  # results without the resultType that their revision demands (SDKRES-03)
@@ -99,6 +109,10 @@ class Modern:
     def discovering(self) -> bytes | None:
         """The id of the `server/discover` that waits for its answer."""
         return self._discover
+
+    def silence(self, seconds: float) -> str:
+        """The detail of an answer that did not come in time, with what the server wrote instead."""
+        return self._noise.silence(seconds)
 
     # ------------------------------------------------------------------ from the mediator
 
@@ -122,6 +136,10 @@ class Modern:
     def speaks(self, caller: Caller) -> None:
         self._caller = caller
         self._sign(caller)
+
+    def takes(self, caller: Caller) -> bool:
+        self.speaks(caller)
+        return True
 
     def roots_changed(self) -> None:
         """A stateless server asks for roots whenever it wants them (S4-13)."""
@@ -211,7 +229,7 @@ class Modern:
     # ------------------------------------------------------------------ time
 
     def held(self, seconds: float, now: float) -> None:
-        self._discover_due += seconds
+        self.opening_due += seconds
         self._held = seconds
 
     def released(self, signed_in: bool, now: float) -> None:
@@ -224,13 +242,13 @@ class Modern:
             return self.watcher.due
         times = [due for due, _ in self._later]
         if self._discover is not None:
-            times.append(self._discover_due)
+            times.append(self.opening_due)
         if self.watcher.due is not None:
             times.append(self.watcher.due)
         return min(times, default=None)
 
     def tick(self, now: float) -> None:
-        if self._discover is not None and self._discover_due <= now:
+        if self._discover is not None and self.opening_due <= now:
             detail = self._noise.silence(self.limits.timeouts.discover)
             self._discover = None
             self.middle.not_ready(overdue(Cause.DISCOVER_FAILED, detail, self._held), now)
@@ -248,8 +266,7 @@ class Modern:
         self._leads.clear()
 
     def next_id(self) -> bytes:
-        self._ids += 1
-        return self._id_form % self._ids
+        return self._id_form % next(self._ids)
 
     def request(self, method: str, params: dict[str, object]) -> bytes:
         """Send a request of our own making, with only our `_meta`; gives its id."""
@@ -302,7 +319,7 @@ class Modern:
         self.revision = revision
         self._sign(self._caller)
         self._discover = self.request("server/discover", {})
-        self._discover_due = now + self.limits.timeouts.discover
+        self.opening_due = now + self.limits.timeouts.discover
 
     # ------------------------------------------------------------------ answers
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from msgspec import Raw
 
-from dragoman.wire.members import Members, closed, encoded, items_of, object_in, raw, text_of
+from dragoman.wire.members import Members, closed, encoded, items_of, may_name, object_in, raw, text_of
 
 LISTS = {
     "tools/list": "tools",
@@ -37,7 +37,7 @@ def clean_info(info: Raw) -> Raw:
 
 def _each(owner: Members, name: str, clean: Callable[[Members], bool]) -> bool:
     whole = owner.get(name)
-    if whole is None or b"icons" not in bytes(whole):
+    if whole is None or not may_name(bytes(whole), b"icons"):
         return False
     items = items_of(whole)
     if items is None:

@@ -66,6 +66,8 @@ class Mediator:
         self.visits = Visits(self, self._policy)
         self._rounds: dict[int, questions.Round] = {}
         self._caller: Caller | None = None
+        self._is_opening = False
+        self._ready: Ready | None = None  # what the server that is open said of itself
         self._refusal: Fault | ServerError | None = None
         self._is_typed = False
         self._up: Plan
@@ -80,13 +82,26 @@ class Mediator:
     # ------------------------------------------------------------------ from the client
 
     def open(self, caller: Caller, now: float) -> None:
+        is_there = self._is_opening or self._ready is not None
         self._caller = caller
         self._refusal = None
         self.is_settled = False
+        if is_there and self.back.takes(caller):
+            if self._ready is not None:
+                self.ready(self._ready, now)
+            return
+        if is_there:
+            self.notes.note(Level.INFO, "upstream", "the server was told of a client that can do other things: it ends")
+            self._end_server()
+        self._is_opening = True
         self.back.open(caller, now)
 
     def abandon(self, now: float) -> None:
         self._caller = None
+        self._end_server()
+
+    def _end_server(self) -> None:
+        self._is_opening, self._ready = False, None
         self.back.close()
         self.stop_wanted = True
 
@@ -178,6 +193,7 @@ class Mediator:
         caller = self._caller
         if caller is None:
             return
+        self._is_opening, self._ready = False, ready
         self.join(caller.revision, ready.revision)
         self.inquiries.begin(caller, self._up, self._down)
         offered = server_capabilities(ready.capabilities, ready.revision, caller.revision)
@@ -192,8 +208,7 @@ class Mediator:
         self.notes.note(Level.ERR, "upstream", f"the server cannot be used: {why.cause}, {why.detail or 'no detail'}")
         self._refusal = why
         self._caller = None
-        self.back.close()
-        self.stop_wanted = True
+        self._end_server()
 
     def stopped(self, now: float) -> None:
         """The runtime has ended the server that it was asked to end (INIT-09)."""
@@ -312,6 +327,7 @@ class Mediator:
             self._forget(call)
             self.front.failed(call, why, now)
         self.is_open, self.is_lost = False, True
+        self._is_opening, self._ready = False, None
         self.front.server_gone(why, now)
 
     # ------------------------------------------------------------------ time

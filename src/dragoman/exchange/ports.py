@@ -18,7 +18,7 @@ class FromClient(Protocol):
     """What a front tells the mediator."""
 
     def open(self, caller: Caller, now: float) -> None:
-        """The client wants to begin. Answered by `Front.opened` or `Front.refused`."""
+        """The client wants to begin, or begins anew as another. Answered by `Front.opened` or `Front.refused`."""
         ...
 
     def abandon(self, now: float) -> None:
@@ -184,6 +184,13 @@ class Back(Protocol):
 
     def open(self, caller: Caller, now: float) -> None:
         """Answered by `FromServer.ready` or `FromServer.not_ready`."""
+        ...
+
+    def takes(self, caller: Caller) -> bool:
+        """The client that the server was opened for begins anew, as this caller.
+
+        Whether that holds for the server as it is; `False` when it was told of a client that differs.
+        """
         ...
 
     def close(self) -> None:

@@ -36,10 +36,11 @@ DISCOVER = "server/discover"
 class Request(Call):
     """A call with the client's own id and progress token, as the client wrote them.
 
-    `is_heard` is set for a listen stream from its acknowledgement on.
+    `asked` are its params as they came: what is not for the server is taken out of those that go on. `is_heard` is set
+    for a listen stream from its acknowledgement on.
     """
 
-    __slots__ = ("id", "is_heard", "pace", "said", "slot", "token")
+    __slots__ = ("asked", "id", "is_heard", "pace", "said", "slot", "token")
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Request(Call):
         lane: int,
     ) -> None:
         super().__init__(key, method, params, said.caller, said.meta, said.token is not None)
+        self.asked = params
         self.id = id
         self.said = said
         self.token = said.token
@@ -110,6 +112,13 @@ class Modern:
         for request in [request for request in self._flight.values() if request.method == LISTEN]:
             self.middle.cancel(request, Reason.SERVER_STOPPED, 0.0)
             self.done(request, {"resultType": Raw(b'"complete"')}, 0.0)
+
+    def hand_over(self, now: float) -> None:
+        """The client begins a handshake: whatever it asked before will not be answered otherwise any more."""
+        why = Fault(Cause.METHOD_NOT_FOUND, "a handshake began before it was answered")
+        for request in list(self._flight.values()):
+            self._withdraw(request, now)
+            self._fail(request.id, why, request.lane)
 
     def _take(self, data: bytes | Overlong, frame: Parsed, now: float, principal: str | None = None) -> None:
         if type(frame) is Broken:

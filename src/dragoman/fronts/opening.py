@@ -1,11 +1,16 @@
-"""A client on a pipe until its first request tells its era (revisions 4.3, EMB-03).
+"""A client on a pipe until its first request tells its era (revisions 4.3, EMB-03, DISC, decisions T20).
 
-A request whose `_meta` names a revision begins the modern conversation, `initialize` the one with a handshake; each
-stays until the end of the input. What comes before, and is no such request, is answered as before a handshake. A
-profile that pins the revision of the handshake serves no other era.
+* A request whose `_meta` names a revision begins the modern conversation, `initialize` the one with a handshake; each
+  stays until the end of the input.
+* `server/discover` selects nothing, however often it comes and however it is answered: it is served as the first
+  request of a modern client, and an `initialize` after it begins the conversation with a handshake all the same.
+* What else comes first selects nothing either, and is answered as before a handshake.
+* A profile that refuses `server/discover` has it answered as an older server does. One that pins the revision of the
+  handshake serves no other era.
 """
 
 from collections.abc import Callable
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -21,18 +26,36 @@ from dragoman.wire.members import Members, object_in
 if TYPE_CHECKING:
     from dragoman.fronts.modern import Modern
 
-MARK = PROTOCOL_VERSION.encode()
+DISCOVER = "server/discover"
+
+
+class Sign(Enum):
+    """What a message tells of its sender's era."""
+
+    NOTHING = "nothing"
+    HANDSHAKE = "handshake"
+    DISCOVERY = "discovery"
+    MODERN = "modern"
 
 
 class Opening:
-    """`begin_modern` gives the front of the modern conversation, joined to everything behind it.
+    """`begin_modern` gives the front of the modern conversation, joined to everything behind it; `begin_handshake`
+    joins the other front in its place.
 
     `is_open` tells that there is a handshake for sure.
     """
 
-    def __init__(self, legacy: Legacy, begin_modern: Callable[[], "Modern"], is_open: bool = False) -> None:
+    def __init__(
+        self,
+        legacy: Legacy,
+        begin_modern: Callable[[], "Modern"],
+        begin_handshake: Callable[[], None],
+        is_open: bool = False,
+    ) -> None:
         self._legacy = legacy
         self._begin_modern = begin_modern
+        self._begin_handshake = begin_handshake
+        self._modern: Modern | None = None
         self._is_open = is_open or legacy.profile.reply_revision is not None
         self.front: Legacy | Modern = legacy
 
@@ -40,12 +63,15 @@ class Opening:
         """Take the lines of one read."""
         place = 0
         while not self._is_open and place < len(lines):
-            if _is_modern(lines[place]):
-                self.front = self._begin_modern()
-                self._is_open = True
-            elif _is_initialize(lines[place]):
-                self._is_open = True
-            else:
+            sign = self._sign(lines[place])
+            if sign is Sign.MODERN or sign is Sign.DISCOVERY:
+                self.front = self._modern = self._modern or self._begin_modern()
+            elif sign is Sign.HANDSHAKE and self._modern is not None:
+                self._modern.hand_over(now)
+                self._begin_handshake()
+                self.front = self._legacy
+            self._is_open = sign is Sign.MODERN or sign is Sign.HANDSHAKE
+            if not self._is_open:
                 self.front.receive(lines[place : place + 1], now)
                 place += 1
         if place < len(lines):
@@ -53,6 +79,18 @@ class Opening:
 
     def leave(self, reason: Reason, now: float) -> None:
         self.front.leave(reason, now)
+
+    def _sign(self, line: bytes | Overlong) -> Sign:
+        frame = wire.parse(line, self._legacy.limits.depth)
+        if not isinstance(frame, Frame) or frame.method is UNSET:
+            return Sign.NOTHING
+        if frame.method == "initialize":
+            return Sign.HANDSHAKE
+        if not is_modern(frame):
+            return Sign.NOTHING
+        if frame.method != DISCOVER:
+            return Sign.MODERN
+        return Sign.NOTHING if self._legacy.profile.refuses_discover else Sign.DISCOVERY
 
 
 def is_modern(frame: Frame) -> bool:
@@ -64,17 +102,3 @@ def parts(frame: Frame) -> tuple[Members, Members]:
     """The params of a message and its `_meta`; what it has not, or what is no object, is empty."""
     params = (object_in(frame.params) or {}) if frame.params is not UNSET else {}
     return params, object_in(params.get("_meta")) or {}
-
-
-def _is_modern(line: bytes | Overlong) -> bool:
-    if not isinstance(line, bytes) or MARK not in line:
-        return False
-    frame = wire.parse(line)
-    return isinstance(frame, Frame) and frame.method not in (UNSET, "initialize") and is_modern(frame)
-
-
-def _is_initialize(line: bytes | Overlong) -> bool:
-    if not isinstance(line, bytes) or b"initialize" not in line:
-        return False
-    frame = wire.parse(line)
-    return isinstance(frame, Frame) and frame.method == "initialize"

@@ -1,8 +1,8 @@
 """`requestState` of calls that wait at the bridge: a handle that only this bridge can make (SEAL).
 
 The text is a version, a dot, and the Base64 of nonce and AES-256-GCM ciphertext. Inside are the handle, the round and
-the expiry; principal, method and a digest of the params are bound to it as associated data. Whatever does not fit is
-told with one sentence and no more, as the text may be an attacker's.
+the expiry; principal, method and a digest of the params, as the client wrote them, are bound to it as associated data.
+Whatever does not fit is told with one sentence and no more, as the text may be an attacker's.
 """
 
 import base64
@@ -13,15 +13,14 @@ from collections.abc import Callable
 import msgspec
 
 from dragoman.exchange.events import Call
-from dragoman.wire.members import closed, encoded, value_of
+from dragoman.wire.canonical import canonical
+from dragoman.wire.members import Members, closed, encoded
 
 VERSION = "1"
 NONCE = 12
 KEY = 32
 HANDLE = 9
 RETRY = frozenset({"inputResponses", "requestState"})
-
-_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 class Inner(msgspec.Struct):
@@ -52,17 +51,17 @@ class Seal:
         """A name that no other call has, here or in another process."""
         return self._random(HANDLE).hex()
 
-    def seal(self, handle: str, round_: int, call: Call) -> str:
-        """The state for a call that waits under `handle` in that round."""
+    def seal(self, handle: str, round_: int, call: Call, params: Members) -> str:
+        """The state for a call that waits under `handle` in that round, and came with these params."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         nonce = self._random(NONCE)
         inner = encoded(Inner(handle, round_, self._wall() + self._lifetime))
-        sealed = AESGCM(self._key).encrypt(nonce, inner, _bound(call))
+        sealed = AESGCM(self._key).encrypt(nonce, inner, _bound(call, params))
         return f"{VERSION}.{base64.urlsafe_b64encode(nonce + sealed).decode('ascii')}"
 
-    def opened(self, text: str, call: Call) -> tuple[str, int]:
-        """Handle and round of the state that `call` brings back.
+    def opened(self, text: str, call: Call, params: Members) -> tuple[str, int]:
+        """Handle and round of the state that `call` brings back with these params.
 
         Raises:
             Unsealed: it was changed, is too old, or belongs to another request or caller.
@@ -77,7 +76,7 @@ class Seal:
             data = base64.b64decode(rest, altchars=b"-_", validate=True)
             if base64.urlsafe_b64encode(data).decode("ascii") != rest:
                 raise ValueError  # other bits where none count: another spelling of the same
-            inner = _inner(AESGCM(self._key).decrypt(data[:NONCE], data[NONCE:], _bound(call)))
+            inner = _inner(AESGCM(self._key).decrypt(data[:NONCE], data[NONCE:], _bound(call, params)))
         except (binascii.Error, ValueError, InvalidTag):
             raise Unsealed("the requestState was changed, or belongs to another request or bridge") from None
         if inner.expires <= self._wall():
@@ -85,8 +84,8 @@ class Seal:
         return inner.handle, inner.round
 
 
-def _bound(call: Call) -> bytes:
+def _bound(call: Call, params: Members) -> bytes:
     """What a state is bound to, in one spelling: who asks, what, and with which params (SEAL-04 to SEAL-06)."""
-    params = {name: value for name, value in call.params.items() if name not in RETRY}
-    digest = hashlib.sha256(_sorted(value_of(closed(params)))).hexdigest()
+    asked = {name: value for name, value in params.items() if name not in RETRY}
+    digest = hashlib.sha256(canonical(closed(asked))).hexdigest()
     return encoded([VERSION, call.caller.principal, call.method, digest])

@@ -60,6 +60,7 @@ class Stateful(Modern):
         self._passes = False  # the server keeps no state after all
         self._stamp = raw({SERVER_INFO: identity.raw()})  # the `_meta` of results that have none
         self._is_opening = False
+        self._is_settled = False  # the server was told that its client is ready
         self._held: list[Request] = []
         self._parked: dict[str, Parked] = {}
         self._early: list[tuple[Call, Question, float]] = []  # for roots, before any call, until a time
@@ -91,6 +92,9 @@ class Stateful(Modern):
             self.middle.open(request.caller, now)
 
     def _serve(self, request: Request, now: float) -> None:
+        if request.method != DISCOVER and not self._is_settled:
+            self._is_settled = True  # before that, the client may still turn to a handshake (DISC-01)
+            self.middle.settled(now)
         if self._passes and not self._is_parked(request):
             self.middle.call(request, now)
         elif request.method == DISCOVER and not self._passes:
@@ -108,6 +112,7 @@ class Stateful(Modern):
             if request.caller.level is not None:
                 self._tell_level(request)
             request.meta = request.said.beyond
+            request.params = dict(request.params)
             if self._turns.are_taken and self._turns.must_wait(request, self._flight.values()):
                 self._turns.add(request, None, now)
             else:
@@ -117,7 +122,7 @@ class Stateful(Modern):
         """Whether a client comes back to what the bridge itself asked, before a server that asks by results."""
         state = text_of(request.params.get("requestState")) if self._parked else None
         try:
-            return state is not None and self._seal.opened(state, request)[0] in self._parked
+            return state is not None and self._seal.opened(state, request, request.asked)[0] in self._parked
         except Unsealed:
             return False  # it is the server's
 
@@ -183,11 +188,10 @@ class Stateful(Modern):
     # ------------------------------------------------------------------ the handshake
 
     def opened(self, ready: Ready, now: float) -> None:
-        self._ready, self._is_opening = ready, False
+        self._ready, self._is_opening, self._is_settled = ready, False, False
         self._passes = ready.revision.era is Era.MODERN
         info = server_info(ready.info)
         self._stamp = raw({SERVER_INFO: info if info is not None else self._identity.raw()})
-        self.middle.settled(now)
         held, self._held = self._held, []
         for request in held:
             self._serve(request, now)
@@ -329,7 +333,7 @@ class Stateful(Modern):
         result: Members = {
             "resultType": Raw(b'"input_required"'),
             "inputRequests": raw({open_.name: open_.request() for open_ in parked.asked}),
-            "requestState": raw(self._seal.seal(parked.handle, parked.round, owner)),
+            "requestState": raw(self._seal.seal(parked.handle, parked.round, owner, owner.asked)),
             "_meta": self._stamp,
         }
         self.out.answer(owner.lane, wire.reply_with(owner.id, result))
@@ -342,7 +346,7 @@ class Stateful(Modern):
             super().failed(request, Fault(Cause.INVALID_PARAMS, "inputResponses come without their requestState"), now)
             return
         try:
-            handle, round_ = self._seal.opened(state, request)
+            handle, round_ = self._seal.opened(state, request, request.asked)
         except Unsealed as why:
             super().failed(request, Fault(Cause.INVALID_PARAMS, str(why)), now)
             return

@@ -18,6 +18,7 @@ from dragoman.wire.members import Members
 
 SUMMARIES = {
     "neutral": "translates and repairs nothing; the default",
+    "handshake": "for hosts that lose something without a handshake: refuses server/discover",
     "vscode": "for Visual Studio Code and its agents: repairs tool schemas, and always answers with one revision",
 }
 """The profiles that ship, each with what it is for."""
@@ -39,6 +40,7 @@ class Quirks:
 class Profile:
     """`reply_revision` is the revision of every `initialize` result; `None` stands for the one that was asked for.
 
+    `refuses_discover` has a client that tries `server/discover` go on with a handshake (DISC-03).
     `keep_structure` hands a `structuredContent` of any type to clients of all revisions (decisions T3).
     `progress_rate` is the number of progress notifications that one request may get in a second; `None` is no limit.
     `allow_downgrade` and `allow_reencode` permit the losses for which the specification has a fallback.
@@ -46,6 +48,7 @@ class Profile:
 
     name: str
     reply_revision: Revision | None = None
+    refuses_discover: bool = False
     request_id_prefix: str = "b-"
     passthrough: MetaPassthrough = field(default=MetaPassthrough(everything=True))
     quirks: Quirks = Quirks()
@@ -90,6 +93,8 @@ def named(name: str) -> Profile | None:
     """The profile that ships under `name`; `None` for a name that is not in `NAMES`."""
     if name == "neutral":
         from dragoman.profile.neutral import PROFILE
+    elif name == "handshake":
+        from dragoman.profile.handshake import PROFILE
     elif name == "vscode":
         from dragoman.profile.vscode import PROFILE
     else:

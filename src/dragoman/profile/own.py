@@ -4,6 +4,7 @@
     name = "my-bridge"
     reply_revision = "…"        # of every initialize result; left out: the one that the client asks for
     request_id_prefix = "b-"
+    refuses_discover = false    # true: a client that tries server/discover goes on with a handshake
     progress_rate = 50          # per second and request; 0 is no limit
     keep_structure = false
     allow_downgrade = false
@@ -31,7 +32,7 @@ from dragoman.profile import NAMES, Profile, named
 from dragoman.profile.passthrough import MetaPassthrough
 from dragoman.revisions import HANDSHAKE
 
-FLAGS = ("keep_structure", "allow_downgrade", "allow_reencode")
+FLAGS = ("refuses_discover", "keep_structure", "allow_downgrade", "allow_reencode")
 TABLES = {"quirks": "quirks", "client_capabilities": "client_mask", "server_capabilities": "server_mask"}
 KEYS = frozenset({
     "base", "name", "reply_revision", "request_id_prefix", "progress_rate", "meta_passthrough", *FLAGS, *TABLES

@@ -11,6 +11,7 @@ from dragoman.revisions import LATEST_LEGACY
 PROFILE = Profile(
     name="dragoman-vscode",
     reply_revision=LATEST_LEGACY,
+    refuses_discover=True,
     passthrough=MetaPassthrough(keys=frozenset({"traceparent", "tracestate"}), prefixes=("vscode.",)),
     quirks=Quirks(normalize_array_items=True, drop_non_object_output_schema=True),
     keep_structure=True,

@@ -11,6 +11,7 @@ Codes of a legacy server in the range that belongs to the specification from 202
 to whoever reads them than a general one would, and the range is for what is defined in future.
 """
 
+import msgspec
 from msgspec import Raw
 
 from dragoman.revisions import Era, Revision
@@ -52,7 +53,10 @@ def unfollowed(error: Members) -> Members:
 
 
 def _code(code: Raw | None) -> int | None:
-    value = value_of(code) if code is not None else None
+    try:
+        value = value_of(code) if code is not None else None
+    except msgspec.DecodeError:  # a number beyond every double
+        return None
     return int(value) if isinstance(value, int | float) and value == int(value) else None
 
 

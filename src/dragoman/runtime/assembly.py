@@ -65,7 +65,10 @@ class Parts:
             mediator.join(LATEST, back.revision)
             return modern
 
-        opening = Opening(front, begin_modern)
+        def begin_handshake() -> None:
+            mediator.front, mediator.timed = front, None
+
+        opening = Opening(front, begin_modern, begin_handshake)
         return Conversation(opening, out, mediator, back, server, limits, log, stderr, self.tap, owns_process)
 
     def shared(self, stderr: Callable[[bytes], None]) -> "Shared":

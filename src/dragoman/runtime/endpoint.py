@@ -16,7 +16,7 @@ from dragoman.exchange.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.flaws import fault_of
-from dragoman.fronts.opening import is_modern, parts
+from dragoman.fronts.opening import DISCOVER, is_modern, parts
 from dragoman.revisions import HANDSHAKE, Era, named
 from dragoman.runtime.kept import Kept
 from dragoman.runtime.session import Session
@@ -30,7 +30,7 @@ from dragoman.transports.http.server.status import status_of
 from dragoman.transports.http.server.stream import Stream
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, is_id
-from dragoman.wire.members import Members
+from dragoman.wire.members import Members, may_name
 
 MARK = PROTOCOL_VERSION.encode()
 ACCEPTED = Reply(202)
@@ -94,7 +94,7 @@ class Endpoint:
         frame = wire.parse(body, self._shared.limits.depth)
         if self._shared.fault is not None:
             return _unready(frame, self._shared.fault)
-        params, meta = parts(frame) if MARK in body and isinstance(frame, Frame) else ({}, {})
+        params, meta = parts(frame) if may_name(body, MARK) and isinstance(frame, Frame) else ({}, {})
         says_so = PROTOCOL_VERSION in meta
         if isinstance(frame, Frame) and frame.method == "initialize" and not says_so:
             return self._initialize(head, body, frame, now)
@@ -158,6 +158,9 @@ class Endpoint:
         self, head: Head, body: bytes, frame: Parsed, params: Members, meta: Members, now: float
     ) -> Exchange | Reply:
         if isinstance(frame, Frame) and frame.method is not UNSET and frame.id is not UNSET:
+            if frame.method == DISCOVER and self._shared.profile.refuses_discover and is_id(bytes(frame.id)):
+                refused = Fault(Cause.METHOD_NOT_FOUND)
+                return refusal(status_of(refused, True), refused, bytes(frame.id))
             if not params:
                 params, meta = parts(frame)
             why = mismatch(head.headers, frame.method, params, meta, self._annotations)

@@ -193,11 +193,10 @@ def is_repeated(data: bytes, frame: Frame) -> bool:
         return False
     seen: set[bytes] = set()
     for name, _ in salvage.members_at_top(data):
-        plain = name if b"\\" not in name else _text(b'"' + name + b'"').encode()
-        if plain in ENVELOPE:
-            if plain in seen:
+        if name in ENVELOPE:
+            if name in seen:
                 return True
-            seen.add(plain)
+            seen.add(name)
     return False
 
 

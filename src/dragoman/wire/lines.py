@@ -1,5 +1,6 @@
 """Newline framing: chunks in, whole lines out.
 
+A byte order mark at the very start of a stream is skipped, as some runtimes write one; anywhere else it is content.
 Only LF ends a line; a CR before it is JSON white space. Nothing is decoded here, and no byte is searched twice, so a
 line of any length costs its own length. Of a line above the limit only the first and last `EDGE` bytes are kept
 (LINE-01); what is in between is thrown away as it comes.
@@ -8,6 +9,7 @@ line of any length costs its own length. Of a line above the limit only the firs
 from dataclasses import dataclass
 
 EDGE = 256
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +27,20 @@ class Lines:
     An `eager` framer tells of an overlong line as soon as it is one, and again when it ends (SIZE-04).
     """
 
-    __slots__ = ("_held", "_kept", "_overlong", "eager", "limit")
+    __slots__ = ("_begun", "_held", "_kept", "_overlong", "eager", "limit")
 
     def __init__(self, limit: int, eager: bool = False) -> None:
         self.limit = limit
         self.eager = eager
+        self._begun = False
         self._kept: list[bytes] = []
         self._held = 0
         self._overlong: Overlong | None = None
 
     def feed(self, data: bytes) -> "list[bytes | Overlong]":
         """The lines that `data` completes, in order, blank ones left out."""
+        if not self._begun:
+            data = self._begin(data)
         end = data.rfind(b"\n")
         if end < 0:
             return self._keep(data)
@@ -60,12 +65,23 @@ class Lines:
 
     def end(self) -> "list[bytes | Overlong]":
         """What the input ended in the middle of: a last line without its LF."""
+        self._begun = True
         return self._finish() if self._held or self._overlong is not None else []
 
     @property
     def held(self) -> int:
         """Bytes in memory for a line that has not ended; never more than the limit and two edges."""
         return self._held
+
+    def _begin(self, data: bytes) -> bytes:
+        """What follows the byte order mark, if there is one; it may come in pieces."""
+        start = b"".join((*self._kept, data))
+        self._kept, self._held = [], 0
+        if len(start) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(start):
+            self._kept, self._held = [start], len(start)
+            return b""
+        self._begun = True
+        return start.removeprefix(BYTE_ORDER_MARK)
 
     def _keep(self, data: bytes) -> "list[bytes | Overlong]":
         if not data:

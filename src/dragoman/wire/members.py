@@ -84,6 +84,11 @@ def first_byte(raw: Raw | bytes) -> int:
     return -1
 
 
+def may_name(data: bytes, name: bytes) -> bool:
+    """Whether JSON text can hold a name or a text, however it is spelled: `\\/` is `/`, and `\\u0061` is `a`."""
+    return name in data or b"\\" in data
+
+
 def is_object(raw: Raw | bytes) -> bool:
     return first_byte(raw) == 0x7B
 

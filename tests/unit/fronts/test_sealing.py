@@ -36,9 +36,9 @@ def call(method: str = "tools/call", principal: str | None = None, **params: Any
 
 def test_a_state_comes_back_as_what_it_was_and_no_two_are_alike() -> None:
     seal = sealing()
-    first, second = seal.seal("h", 2, call()), seal.seal("h", 2, call())
+    first, second = seal.seal("h", 2, call(), call().params), seal.seal("h", 2, call(), call().params)
     assert first != second
-    assert seal.opened(first, call()) == seal.opened(second, call()) == ("h", 2)
+    assert seal.opened(first, call(), call().params) == seal.opened(second, call(), call().params) == ("h", 2)
 
 
 def test_answers_and_the_spelling_of_params_are_no_part_of_what_it_is_bound_to() -> None:
@@ -46,7 +46,7 @@ def test_answers_and_the_spelling_of_params_are_no_part_of_what_it_is_bound_to()
     asked = call(arguments={"a": 1, "b": 2})
     again = call(arguments={"b": 2, "a": 1}, inputResponses={"x": {}}, requestState="s")
     again.params["arguments"] = Raw(b'{ "b" : 2, "a":1 }')
-    assert seal.opened(seal.seal("h", 1, asked), again) == ("h", 1)
+    assert seal.opened(seal.seal("h", 1, asked, asked.params), again, again.params) == ("h", 1)
 
 
 @pytest.mark.parametrize(
@@ -63,37 +63,37 @@ def test_answers_and_the_spelling_of_params_are_no_part_of_what_it_is_bound_to()
 def test_another_request_or_caller_cannot_use_it(other: Call) -> None:
     seal = sealing()
     with pytest.raises(Unsealed):
-        seal.opened(seal.seal("h", 1, call()), other)
+        seal.opened(seal.seal("h", 1, call(), call().params), other, other.params)
 
 
 def test_any_change_is_noticed() -> None:
     seal = sealing()
-    state = seal.seal("h", 1, call())
+    state = seal.seal("h", 1, call(), call().params)
     for place in range(len(state)):
         other = "A" if state[place] != "A" else "B"
         with pytest.raises(Unsealed):
-            seal.opened(state[:place] + other + state[place + 1 :], call())
+            seal.opened(state[:place] + other + state[place + 1 :], call(), call().params)
     for changed in ("", "1.", state[:-1], state + "A", state + "====", "2" + state[1:], "1.é"):
         with pytest.raises(Unsealed):
-            seal.opened(changed, call())
+            seal.opened(changed, call(), call().params)
 
 
 def test_it_lives_ten_minutes() -> None:
     clock = Clock()
     seal = sealing(clock=clock)
-    state = seal.seal("h", 1, call())
+    state = seal.seal("h", 1, call(), call().params)
     clock.now += 599
-    assert seal.opened(state, call()) == ("h", 1)
+    assert seal.opened(state, call(), call().params) == ("h", 1)
     clock.now += 1
     with pytest.raises(Unsealed, match="too old"):
-        seal.opened(state, call())
+        seal.opened(state, call(), call().params)
 
 
 def test_another_process_opens_it_with_the_same_key_only() -> None:
-    state = sealing().seal("h", 1, call())
-    assert sealing().opened(state, call()) == ("h", 1)
+    state = sealing().seal("h", 1, call(), call().params)
+    assert sealing().opened(state, call(), call().params) == ("h", 1)
     with pytest.raises(Unsealed):
-        sealing(bytes(32)).opened(state, call())
+        sealing(bytes(32)).opened(state, call(), call().params)
 
 
 @pytest.mark.parametrize("text", [KEY.hex(), "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n"])

@@ -82,6 +82,8 @@ class Scene:
         info = {"name": "old", "version": "3"}
         self.server(id=hello["id"], result={"protocolVersion": SERVER, "capabilities": declared, "serverInfo": info})
         self.discovered = self.to_client()[0]["result"]
+        self.client("r", "no/such")  # from now on it is a modern client for sure
+        self.to_client()
         self.to_server()
         return self
 

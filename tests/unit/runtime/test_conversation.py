@@ -31,7 +31,14 @@ def conversation() -> tuple[Conversation, list[bytes]]:
     mediator.front = front = Legacy(mediator, profile, limits, log, Identity("x"), out := Pipe())
     mediator.back = back = Modern(mediator, limits, log)
     return Conversation(
-        Opening(front, lambda: NotImplemented), out, mediator, back, Command(("none",)), limits, log, Overflow(2, 1000)
+        Opening(front, lambda: NotImplemented, lambda: None),
+        out,
+        mediator,
+        back,
+        Command(("none",)),
+        limits,
+        log,
+        Overflow(2, 1000),
     ), lines
 
 

@@ -33,6 +33,29 @@ def test_only_lf_ends_a_line_and_blank_ones_are_none(chunks: list[bytes], lines:
     assert fed(Lines(LIMIT), *chunks) == lines
 
 
+@pytest.mark.parametrize(
+    ("chunks", "lines"),
+    [
+        ([b"\xef\xbb\xbfa\nb\n"], [b"a", b"b"]),
+        ([b"\xef", b"\xbb", b"\xbf", b"a\n"], [b"a"]),
+        ([b"\xef\xbb\xbf\n", b"a\n"], [b"a"]),
+        ([b"\xef\xbb", b"x\n"], [b"\xef\xbbx"]),
+        ([b"a\n\xef\xbb\xbfb\n"], [b"a", b"\xef\xbb\xbfb"]),
+        ([b"\xef\xbb\xbf\xef\xbb\xbfa\n"], [b"\xef\xbb\xbfa"]),
+        ([b"", b"\xef\xbb\xbfa\n"], [b"a"]),
+    ],
+)
+def test_one_byte_order_mark_at_the_very_start_is_skipped(chunks: list[bytes], lines: list[bytes]) -> None:
+    """However it is cut (A5); anywhere else it is content."""
+    assert fed(Lines(LIMIT), *chunks) == lines
+
+
+def test_a_stream_that_ends_inside_a_byte_order_mark_ends_with_that() -> None:
+    framer = Lines(LIMIT)
+    assert fed(framer, b"\xef\xbb") == []
+    assert framer.end() == [b"\xef\xbb"]
+
+
 def test_the_rest_without_a_line_end_comes_at_the_end_once() -> None:
     framer = Lines(LIMIT)
     assert fed(framer, b"a\nrest") == [b"a"]

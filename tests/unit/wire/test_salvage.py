@@ -31,10 +31,17 @@ PROVES = ("LINE-02", "LINE-03", "LINE-04", "LINE-06", "B20", "B32")
         (b'{"a":"id","b":5}', None),
         (b'{"a":[1,{"id":2}],"id":3', b"3"),
         (b'{"id":123456789012345678901234567890,', b"123456789012345678901234567890"),
+        (b'{"\\u0069d":4,', b"4"),
+        (b'{"id":"\\x","a":', None),
+        (b'{"id":"\\u12","a":', None),
+        (b'{"id":"\xff","a":', None),
+        (b'{"id":"a\x01","a":', None),
+        ('{"id":"é\\/","a":'.encode(), '"é\\/"'.encode()),
         (b'{"x":' + b"[" * 5000 + b"]" * 5000 + b',"id":9}', b"9"),
     ],
 )
-def test_only_a_member_of_the_outermost_object_is_the_id(data: bytes, id: bytes | None) -> None:
+def test_only_a_member_of_the_outermost_object_that_is_valid_json_is_the_id(data: bytes, id: bytes | None) -> None:
+    """Whatever the name's spelling (LINE-02); what goes into an answer is valid by itself (B2 of the second list)."""
     assert salvage.id_in(data) == id
 
 
@@ -47,6 +54,8 @@ def test_only_a_member_of_the_outermost_object_is_the_id(data: bytes, id: bytes 
         (b'...\\"id\\":5}', None),
         (b'...,"id":5', None),
         (b'...,"id":null}', None),
+        (b'...,"id":"\\x"}', None),
+        (b'...,"id":"\xff"}', None),
     ],
 )
 def test_an_id_that_is_the_last_member_is_found_from_the_end(tail: bytes, id: bytes | None) -> None:

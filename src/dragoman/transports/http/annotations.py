@@ -200,7 +200,10 @@ def _spelled(value: Raw | None) -> str | None:
     data = bytes(value).strip().decode("ascii")
     if data in ("true", "false"):
         return data
-    number = value_of(data.encode())
+    try:
+        number = value_of(data.encode())
+    except msgspec.DecodeError:
+        raise Unmirrorable("a number beyond every double") from None
     if isinstance(number, float):
         if not number.is_integer():
             return data
