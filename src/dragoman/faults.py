@@ -1,8 +1,8 @@
 """What can go wrong, as a table: each cause with its code and its one sentence.
 
 The sentences are read by users and by models who see nothing else, so each says what happened, on which side, and what
-to do next (ERR-04). They carry no URL, no secret and no output of the child (ERR-03, ERR-06). `Fault.error` is the only
-maker of error objects.
+to do next (ERR-04); that the log has more is said beside them. They carry no URL, no secret and no output of the child
+(ERR-03, ERR-06). `Fault.error` is the only maker of error objects.
 """
 
 from dataclasses import dataclass
@@ -97,18 +97,38 @@ OF_SIGN_IN = frozenset(
 """What a sign-in can end with. None of it says anything of a server's revisions (B47)."""
 
 
-LOG = "The bridge's log has more."
+HINT = "The bridge's log has more."
 
 TABLE: dict[Cause, tuple[int, str]] = {
-    Cause.RPC: (INTERNAL_ERROR, f"The upstream server answered with an error that the bridge could not keep. {LOG}"),
+    Cause.RPC: (
+        INTERNAL_ERROR,
+        "The upstream server answered with an error that could not be kept. Try the request once "
+        "more; if it fails again, tell the user.",
+    ),
     Cause.CANCELED: (INTERNAL_ERROR, "The client cancelled this request."),
-    Cause.TIMEOUT: (INTERNAL_ERROR, f"The upstream server did not answer this request in time. {LOG}"),
-    Cause.CLOSED: (INTERNAL_ERROR, f"The upstream server closed its connection and has stopped. {LOG}"),
-    Cause.TRANSPORT_FAILED: (INTERNAL_ERROR, f"The connection to the upstream server failed. {LOG}"),
-    Cause.INVALID_RESPONSE: (INTERNAL_ERROR, f"The upstream server sent something that is no valid answer. {LOG}"),
+    Cause.TIMEOUT: (
+        INTERNAL_ERROR,
+        "The upstream server did not answer this request in time. It may still be at work, so look "
+        "at what it did before the request is sent again.",
+    ),
+    Cause.CLOSED: (
+        INTERNAL_ERROR,
+        "The upstream server closed its connection and has stopped. Tell the user that it has to be started again.",
+    ),
+    Cause.TRANSPORT_FAILED: (
+        INTERNAL_ERROR,
+        "The connection to the upstream server failed. Try again in a moment; if it fails again, "
+        "tell the user that the server cannot be reached.",
+    ),
+    Cause.INVALID_RESPONSE: (
+        INTERNAL_ERROR,
+        "The upstream server sent something that is no valid answer to this request. Sending it "
+        "again will hardly help; tell the user that the server has a fault.",
+    ),
     Cause.TOO_MANY_ROUNDS: (
         INTERNAL_ERROR,
-        f"The upstream server kept asking for input and never finished; the bridge gave up. {LOG}",
+        "The upstream server kept asking for input and never finished, so the bridge gave up. Ask "
+        "the user before it is tried again.",
     ),
     Cause.OUT_OF_MEMORY: (INTERNAL_ERROR, "The bridge has too little memory for this request."),
     Cause.UNDECLARED_INPUT_REQUEST: (
@@ -116,7 +136,10 @@ TABLE: dict[Cause, tuple[int, str]] = {
         "The upstream server asked for a kind of input that this client did not declare.",
     ),
     Cause.HOOK_FAILED: (INTERNAL_ERROR, "The bridge cannot provide the input that the upstream server asked for."),
-    Cause.NOT_CONNECTED: (INTERNAL_ERROR, f"The bridge has no connection to the upstream server. {LOG}"),
+    Cause.NOT_CONNECTED: (
+        INTERNAL_ERROR,
+        "The bridge has no connection to the upstream server. Try again in a moment; if it fails again, tell the user.",
+    ),
     Cause.TASK_CANCELLED: (INTERNAL_ERROR, "The upstream server cancelled the task of this request."),
     Cause.INVALID_REQUEST: (INVALID_PARAMS, "The params of this request cannot be sent to the upstream server."),
     Cause.INVALID_META: (
@@ -125,23 +148,29 @@ TABLE: dict[Cause, tuple[int, str]] = {
     ),
     Cause.SPAWN_FAILED: (
         INTERNAL_ERROR,
-        f"The upstream server cannot be started. Check its command in the configuration. {LOG}",
+        "The upstream server cannot be started. The user has to check its command in the configuration.",
     ),
     Cause.CONNECT_FAILED: (
         INTERNAL_ERROR,
-        f"The upstream URL cannot be used. Check the URL, the proxy variables and the CA certificates. {LOG}",
+        "The URL of the upstream server cannot be used. The user has to check the URL, the proxy "
+        "variables and the CA certificates.",
     ),
     Cause.DISCOVER_FAILED: (
         INTERNAL_ERROR,
         "The upstream server gave no usable answer to server/discover: it does not speak revision 2026-07-28, or it "
-        f"does not respond. {LOG}",
+        "does not respond. The user has to check that its command or URL is that of an MCP server.",
     ),
     Cause.INITIALIZE_FAILED: (
         INTERNAL_ERROR,
-        "The upstream server gave no usable answer to initialize: it speaks no revision with a handshake that the "
-        f"bridge knows, or it does not respond. {LOG}",
+        "The upstream server gave no usable answer to initialize: it speaks no revision with a "
+        "handshake that the bridge knows, or it does not respond. The user has to check that its command or "
+        "URL is that of an MCP server.",
     ),
-    Cause.UPSTREAM_EXITED: (INTERNAL_ERROR, f"The process of the upstream server has stopped. {LOG}"),
+    Cause.UPSTREAM_EXITED: (
+        INTERNAL_ERROR,
+        "The process of the upstream server has stopped. The user has to start it again, which most "
+        "hosts do when they are asked to restart the server.",
+    ),
     Cause.NOT_INITIALIZED: (INVALID_REQUEST, "This connection is not initialized yet. Send initialize first."),
     Cause.ALREADY_INITIALIZED: (INVALID_REQUEST, "initialize was already sent on this connection."),
     Cause.TOO_MANY_REQUESTS: (
@@ -173,7 +202,11 @@ TABLE: dict[Cause, tuple[int, str]] = {
         "The upstream server needs something of the client that this request did not declare; "
         "data.requiredCapabilities has what is missing.",
     ),
-    Cause.INVALID_INPUT_REQUEST: (INTERNAL_ERROR, f"The upstream server asked for input in an invalid way. {LOG}"),
+    Cause.INVALID_INPUT_REQUEST: (
+        INTERNAL_ERROR,
+        "The upstream server asked for input in an invalid way, so this request ended. Tell the user "
+        "that the server has a fault.",
+    ),
     Cause.TOO_MANY_INPUT_REQUESTS: (
         INTERNAL_ERROR,
         "The upstream server asked for more inputs at one time than the bridge allows.",
@@ -198,7 +231,8 @@ TABLE: dict[Cause, tuple[int, str]] = {
     ),
     Cause.SIGN_IN_FAILED: (
         INTERNAL_ERROR,
-        f"The sign-in at the authorization server of the upstream server failed. {LOG}",
+        "The sign-in at the authorization server of the upstream server failed. The user may try it again "
+        "with dragoman login and the server's URL.",
     ),
     Cause.SIGN_IN_TIMEOUT: (
         INTERNAL_ERROR,
@@ -213,11 +247,13 @@ TABLE: dict[Cause, tuple[int, str]] = {
     ),
     Cause.SIGN_IN_ERROR: (
         INTERNAL_ERROR,
-        f"The authorization server of the upstream server ended the sign-in with an error. {LOG}",
+        "The authorization server of the upstream server ended the sign-in with an error. The user may try it "
+        "again with dragoman login and the server's URL.",
     ),
     Cause.SIGN_IN_INVALID_URL: (
         INTERNAL_ERROR,
-        f"The authorization server of the upstream server gave no valid URL to sign in at, so it was not opened. {LOG}",
+        "The authorization server of the upstream server gave no valid URL to sign in at, so it was not "
+        "opened. Its administrator has to mend that.",
     ),
     Cause.SIGN_IN_START_REUSED: (
         INTERNAL_ERROR,
@@ -225,7 +261,11 @@ TABLE: dict[Cause, tuple[int, str]] = {
         "opened it. Restart the server to sign in again. On a machine that others use as well, start the bridge with "
         "--no-browser.",
     ),
-    Cause.BROWSER_LAUNCH_FAILED: (INTERNAL_ERROR, f"The bridge cannot open a web browser for the sign-in. {LOG}"),
+    Cause.BROWSER_LAUNCH_FAILED: (
+        INTERNAL_ERROR,
+        "The bridge cannot open a web browser for the sign-in. The user may open the URL that the bridge printed, "
+        "or sign in with dragoman login and the server's URL.",
+    ),
     Cause.REDIRECT_PORT_UNAVAILABLE: (
         INTERNAL_ERROR,
         "The bridge cannot use port {port} of this machine for the sign-in. Stop the program that uses it, or choose "
@@ -254,7 +294,8 @@ TABLE: dict[Cause, tuple[int, str]] = {
     ),
     Cause.ACCESS_REFUSED: (
         INTERNAL_ERROR,
-        f"The upstream server refused access although the sign-in succeeded. The account may lack a permission. {LOG}",
+        "The upstream server refused access although the sign-in succeeded. The account may lack a "
+        "permission, which the user has to ask for.",
     ),
     Cause.REAUTHORIZATION_REQUIRED: (
         INTERNAL_ERROR,
@@ -267,9 +308,37 @@ TABLE: dict[Cause, tuple[int, str]] = {
         "the port of the redirect. Turn the sandbox off for this server.",
     ),
     Cause.SHUTTING_DOWN: (INTERNAL_ERROR, "The bridge is being stopped; this request was not finished."),
-    Cause.INTERNAL: (INTERNAL_ERROR, f"The bridge has a fault of its own and stops. {LOG}"),
+    Cause.INTERNAL: (
+        INTERNAL_ERROR,
+        "The bridge has a fault of its own and ended this request. Tell the user to report it.",
+    ),
 }
 
+
+LOGGED = frozenset(
+    {
+        Cause.RPC,
+        Cause.TIMEOUT,
+        Cause.CLOSED,
+        Cause.TRANSPORT_FAILED,
+        Cause.INVALID_RESPONSE,
+        Cause.TOO_MANY_ROUNDS,
+        Cause.NOT_CONNECTED,
+        Cause.SPAWN_FAILED,
+        Cause.CONNECT_FAILED,
+        Cause.DISCOVER_FAILED,
+        Cause.INITIALIZE_FAILED,
+        Cause.UPSTREAM_EXITED,
+        Cause.INVALID_INPUT_REQUEST,
+        Cause.SIGN_IN_FAILED,
+        Cause.SIGN_IN_ERROR,
+        Cause.SIGN_IN_INVALID_URL,
+        Cause.BROWSER_LAUNCH_FAILED,
+        Cause.ACCESS_REFUSED,
+        Cause.INTERNAL,
+    }
+)
+"""Of what the log tells more: a hint says so beside the sentence, as its reader may be a model that sees no log."""
 
 UNKNOWN = {"seconds": "the given number of", "port": "of the redirect URI", "redirect_uri": "of this bridge"}
 """What the places of a sentence say while their facts are not known."""
@@ -291,13 +360,16 @@ class Fault:
     facts: tuple[tuple[str, str], ...] = ()
 
     def error(self) -> Raw:
-        """The error object: code, message, `data.cause`, and `data.detail` where there is one (ERR-01, ERR-02)."""
+        """The error object: code, message, `data.cause`, and `data.detail` and `data.hint` where there is one (ERR-01,
+        ERR-02)."""
         code, message = TABLE[self.cause]
         if "{" in message:
             message = message.format_map({**UNKNOWN, **dict(self.facts)})
         data = {"cause": self.cause.value, **dict(self.extra)}
         if self.detail is not None:
             data["detail"] = self.detail
+        if self.cause in LOGGED:
+            data["hint"] = HINT
         return raw({"code": self.code or code, "message": message, "data": data})
 
 

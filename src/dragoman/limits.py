@@ -68,6 +68,7 @@ class Limits:
     depth: int = 64  # SIZE-02: levels of a message of the client
     in_flight: int = 256  # FLIGHT-01: requests of one client
     rounds: int = 10  # ROUND-11: upstream rounds of one request
+    pages: int = 100  # of a list that are asked for when they are merged
     questions: int = 16  # CHK-11: input requests in one round
     backlog: int = 1 << 20  # bytes that wait for a peer before the other peer's reader pauses
     stderr: int = 1 << 20  # bytes of log and of the child's stderr that wait for our standard error

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from dragoman.faults import TABLE, Cause, Fault
-from dragoman.wire.members import opened, text_of, value_of
+from dragoman.faults import HINT, TABLE, Cause, Fault
+from dragoman.wire.members import opened, raw, text_of, value_of
 
 PROVES = (
     *("ERR-01", "ERR-02", "ERR-04", "ERR-06", "ERR-14", "ERR-17", "ERR-23", "ERR-25", "ERR-27", "ERR-36", "ERR-37"),
@@ -90,15 +90,20 @@ def test_each_sentence_is_the_cause_s_own() -> None:
 
 @pytest.mark.parametrize("cause", FACTS)
 def test_the_code_and_the_facts_are_those_of_the_rules(cause: Cause) -> None:
+    """A pointer to the log is beside the sentence, as a model that reads it sees no log (E9)."""
     code, facts = FACTS[cause]
+    facts, points_to_log, _ = facts.partition(".*log") if facts.endswith(".*log") else (facts, "", "")
     assert TABLE[cause][0] == code
     assert re.search(facts, TABLE[cause][1], re.DOTALL)
+    error = opened(Fault(cause).error())
+    assert opened(error["data"]).get("hint") == (raw(HINT) if points_to_log else None)
+    assert not points_to_log or "log" not in TABLE[cause][1].replace("dragoman login", "")
 
 
 def test_an_error_object_names_its_cause_and_a_detail_only_where_there_is_one() -> None:
     plain = opened(Fault(Cause.TIMEOUT).error())
-    assert value_of(plain["data"]) == {"cause": "timeout"}
+    assert value_of(plain["data"]) == {"cause": "timeout", "hint": HINT}
     assert text_of(plain["message"]) == TABLE[Cause.TIMEOUT][1]
     full = opened(Fault(Cause.DISCOVER_FAILED, "why", -32601, (("rule", "S1-01"),)).error())
     assert value_of(full["code"]) == -32601
-    assert value_of(full["data"]) == {"cause": "discover_failed", "detail": "why", "rule": "S1-01"}
+    assert value_of(full["data"]) == {"cause": "discover_failed", "detail": "why", "rule": "S1-01", "hint": HINT}

@@ -20,6 +20,7 @@ from dragoman.backs.reading import Noise, error_of, overdue, unreadable
 from dragoman.backs.stamp import passed_on, stamp
 from dragoman.backs.watch import CANCELLED, EVENTS, Watch
 from dragoman.exchange.caller import LEVELS, Caller
+from dragoman.exchange.changes import ACKNOWLEDGED, CHANGES, filter_in, hears
 from dragoman.exchange.events import Answer, Call, Filter, Inquiry, Reason, ServerError
 from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level, Notes
@@ -32,7 +33,6 @@ from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Opened
 from dragoman.wire.lines import Overlong
 from dragoman.wire.members import (
-    EMPTY,
     Members,
     closed,
     encoded,
@@ -44,22 +44,25 @@ from dragoman.wire.members import (
 )
 
 COMPLETE = b'"complete"'
-
+NOTHING = Filter()
 
 _encode = msgspec.json.Encoder().encode
 
 
 class Round:
-    """One request upstream: the call that it carries, and what the next one must repeat."""
+    """One request upstream: the call that it carries, and what the next one must repeat.
 
-    __slots__ = ("asked_at", "call", "id", "number", "quiet", "requests", "sent_at", "state", "waited")
+    `heard` are the changes that a stream which a client opened by itself tells, from its acknowledgement on.
+    """
+
+    __slots__ = ("asked_at", "call", "heard", "id", "number", "quiet", "sent_at", "state", "waited")
 
     def __init__(self, call: Call, id: bytes, now: float) -> None:
         self.call = call
         self.id = id
         self.number = 1
         self.state: Raw | None = None
-        self.requests: Raw = EMPTY
+        self.heard = NOTHING
         self.quiet = 0
         self.sent_at = now
         self.asked_at = 0.0
@@ -342,8 +345,7 @@ class Modern:
         kind = result.get("resultType")
         if kind is None:
             self._note_untyped(call.method)
-        # What a result means is a matter of a modern client's own, also when it asks for input.
-        if kind is None or bytes(kind) == COMPLETE or call.caller.is_modern or text_of(kind) == "complete":
+        if kind is None or bytes(kind) == COMPLETE or text_of(kind) == "complete":
             self.middle.done(call, result, now)
             if self.notes.debugs:
                 self._note_exchange(round_, "complete", now)
@@ -371,6 +373,9 @@ class Modern:
             fault = Fault(Cause.TOO_MANY_ROUNDS)
         if fault is not None:
             self.middle.failed(call, fault, now)
+            return
+        if call.caller.is_modern:
+            self.middle.input_required(call, result, now)
             return
         round_.state = own(state) if state is not None else None
         if requests is None:
@@ -453,14 +458,12 @@ class Modern:
             if self._caller.level is not None:  # else none may come (LOG-03)
                 self.middle.logged(level, params, now)
             return
-        wanting = self._wanting() if of is None else [self._rounds[of]] if of in self._rounds else []
+        known = self._rounds.values() if of is None else [self._rounds[of]] if of in self._rounds else []
+        wanting = [round_ for round_ in known if round_.call.caller.hears(level)]
         if len(wanting) == 1:
             self.middle.told(wanting[0].call, "notifications/message", params, now)
         elif wanting:
             self.notes.note(Level.INFO, "upstream", "a log message that could belong to several requests was dropped")
-
-    def _wanting(self) -> list[Round]:
-        return [round_ for round_ in self._rounds.values() if round_.call.caller.level is not None]
 
     @property
     def wants_logs(self) -> bool:
@@ -479,7 +482,10 @@ class Modern:
         if method == CANCELLED:
             del self._rounds[round_.id]
             self.middle.done(round_.call, {"resultType": Raw(COMPLETE)}, now)
-        else:
+        elif method == ACKNOWLEDGED:
+            round_.heard = filter_in(round_.call.params.get("notifications"))
+            self.middle.told(round_.call, method, params, now)
+        elif hears(round_.heard, CHANGES[method], params):
             self.middle.told(round_.call, method, params, now)
         return True
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
-from dragoman.exchange.changes import ACKNOWLEDGED, CHANGES, filter_in, spelled
+from dragoman.exchange.changes import ACKNOWLEDGED, CHANGES, filter_in, hears, spelled
 from dragoman.exchange.events import Changed, Filter, Reason, ServerError
 from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level, Notes
 from dragoman.faults import OF_SIGN_IN, Cause, Fault
 from dragoman.limits import Limits
 from dragoman.wire.frame import Opened
-from dragoman.wire.members import Members, closed, object_in, own, text_of
+from dragoman.wire.members import Members, closed, object_in, own
 
 if TYPE_CHECKING:
     from dragoman.backs.modern import Modern
@@ -36,7 +36,7 @@ EVENTS = frozenset({ACKNOWLEDGED, CANCELLED, *CHANGES})
 class Stream:
     """`change` is the wish that its acknowledgement answers; `None` for a stream that nobody waits for."""
 
-    __slots__ = ("acknowledged_at", "change", "due", "id", "wanted")
+    __slots__ = ("acknowledged_at", "change", "due", "granted", "id", "wanted")
 
     def __init__(self, id: bytes, wanted: Filter, change: int | None, due: float) -> None:
         self.id = id
@@ -44,6 +44,7 @@ class Stream:
         self.change = change
         self.due = due
         self.acknowledged_at: float | None = None
+        self.granted = Filter()
 
 
 class Watch:
@@ -173,7 +174,9 @@ class Watch:
         self.opening = Stream(id, wanted, change, now + self._limits.timeouts.acknowledgement)
 
     def _acknowledged(self, stream: Stream, params: Members, now: float) -> None:
-        granted = _granted(stream.wanted, filter_in(params.get("notifications")))
+        told = params.get("notifications")
+        granted = stream.wanted if object_in(told) is None else _granted(stream.wanted, filter_in(told))
+        stream.granted = granted
         gap = self._gap or stream is self.active
         self._gap = False
         if stream is self.active:
@@ -188,8 +191,8 @@ class Watch:
             self._cancel(old, Reason.REPLACED)
 
     def _changed(self, what: Changed, params: Members, meta: Members, now: float) -> None:
-        if what is Changed.RESOURCE and text_of(params.get("uri")) is None:
-            return
+        if self.active is None or not hears(self.active.wanted, what, params):
+            return  # nobody wished for it
         del meta[SUBSCRIPTION_ID]
         if meta:
             params["_meta"] = closed(meta)
@@ -202,7 +205,8 @@ class Watch:
         self._forget(stream)
         if stream.change is not None:
             self._note(how, "the subscriptions stay as they were" if self.active else "no stream is open")
-            self._back.middle.not_watching(stream.change, why, now)
+            granted = self.active.granted if self.active is not None else Filter()
+            self._back.middle.not_watching(stream.change, why, granted, now)
             if self.active is None and self._wanted:
                 self._reopen_later(now)
             return

@@ -1,9 +1,10 @@
 """What the client wants to hear of, toward a server that tells changes on its own.
 
 Lists need nothing upstream: the server tells of them unasked, and what is not wished for is dropped here. Each URI
-that a wish adds or gives up is a request, `resources/subscribe` or `resources/unsubscribe`. The wish is in force when
-the last of them is answered. If every one of them fails, it fails with the first error, and what was in force stays
-(CHANGE-07). A front lets wishes run one at a time (CHANGE-01).
+that a wish adds or gives up is a request, `resources/subscribe` or `resources/unsubscribe`. The wish is answered when
+the last of them is, and then in force but for the URIs whose request failed. If every one of them failed, the answer is
+the first error, and for each URI what was in force stays (CHANGE-07). A front lets wishes run one at a time
+(CHANGE-01).
 
 A server that forgot its subscriptions is asked for them again, and then everything may have changed meanwhile (B98).
 """
@@ -126,14 +127,14 @@ class Wishes:
     def _settle(self, now: float) -> None:
         change, failure, self.due = self._change, self._failure, None
         has_gap, self._has_gap = self._has_gap, False
+        kept = (uri for uri in self.filter.uris if uri not in self._wanted.uris)  # the server did not let them go
+        granted = tuple(uri for uri in (*self._wanted.uris, *kept) if uri in self._subscribed)
+        self.filter = replace(self._wanted, uris=granted)
         if failure is not None and not self._succeeded:
-            self._back.middle.not_watching(change, failure, now)
+            self._back.middle.not_watching(change, failure, self.filter, now)
             if has_gap:
                 self._back.middle.watching(None, self.filter, True, now)
-            return
-        granted = tuple(uri for uri in self._wanted.uris if uri in self._subscribed)
-        self.filter = replace(self._wanted, uris=granted)
-        if change != FIRST or has_gap:
+        elif change != FIRST or has_gap:
             self._back.middle.watching(change or None, self.filter, has_gap, now)
         for what, params in self._early.taken():
             if _tells(self.filter, what, params):

@@ -21,7 +21,7 @@ if sys.platform != "win32":
 
 HEAVY = ("click", "msgspec", "asyncio", "uvloop", "dragoman.cli.run")
 PLAIN = {"--profile", "--name", "--discover-timeout", "--log-level", "--progress-rate"}
-PLAIN_FLAGS = {"--allow-downgrade", "--allow-reencode", "--restore-error-codes"}
+PLAIN_FLAGS = {"--allow-downgrade", "--allow-reencode", "--restore-error-codes", "--keep-error-codes", "--merge-pages"}
 PROFILES = ("neutral", "vscode")  # as dragoman.profile.NAMES, which would cost its imports
 READ = 1 << 16
 BRACKETS = 64  # no deeper than the limit of the bridge, whatever their order

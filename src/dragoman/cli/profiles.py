@@ -34,6 +34,16 @@ _OPTIONS = (
         is_flag=True,
         help="Give a missing resource the error code that the client's revision has for it.",
     ),
+    click.option(
+        "--keep-error-codes",
+        is_flag=True,
+        help="Pass error codes of 2026-07-28 to older clients as they are, not as -32600.",
+    ),
+    click.option(
+        "--merge-pages",
+        is_flag=True,
+        help="Ask the server for all pages of a list, for clients that read the first one only.",
+    ),
 )
 
 
@@ -54,6 +64,8 @@ def read_profile(options: Mapping[str, Any]) -> "Profile":
         downgrade=options["allow_downgrade"],
         reencode=options["allow_reencode"],
         restore_codes=options["restore_error_codes"],
+        keep_codes=options["keep_error_codes"],
+        merge_pages=options["merge_pages"],
     )
 
 

@@ -9,14 +9,8 @@ from collections.abc import Callable
 
 from msgspec import Raw
 
+from dragoman.revisions.methods import LISTS
 from dragoman.wire.members import Members, closed, encoded, items_of, may_name, object_in, raw, text_of
-
-LISTS = {
-    "tools/list": "tools",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-}
 
 
 def without_remote(method: str, result: Members) -> None:

@@ -17,6 +17,8 @@ from msgspec import Raw
 from dragoman.core import icons, questions
 from dragoman.core.inflight import Inflight
 from dragoman.core.inquiries import Asked, Inquiries
+from dragoman.core.pages import Pages
+from dragoman.core.refusal import described, told, with_known_code
 from dragoman.core.visits import Visits
 from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import (
@@ -40,7 +42,7 @@ from dragoman.revisions.capabilities import server_capabilities
 from dragoman.revisions.errors import unfollowed
 from dragoman.revisions.fixed import misfit
 from dragoman.revisions.plan import Loss, Part, Plan, Refusal, lowering
-from dragoman.wire.members import Members, closed, opened, raw, text_of
+from dragoman.wire.members import Members, closed, is_null, opened, raw, text_of
 
 
 class Mediator:
@@ -64,6 +66,7 @@ class Mediator:
         self._policy = profile.policy()
         self.inquiries = Inquiries(self, self._policy)
         self.visits = Visits(self, self._policy)
+        self._pages = Pages(limits.pages, notes) if profile.merge_pages else None
         self._rounds: dict[int, questions.Round] = {}
         self._caller: Caller | None = None
         self._is_opening = False
@@ -202,11 +205,10 @@ class Mediator:
         self.front.opened(replace(ready, capabilities=self.profile.mask_server(offered)), now)
 
     def not_ready(self, why: Fault | ServerError, now: float) -> None:
-        if isinstance(why, ServerError):
-            code = None if why.code == URL_ELICITATION_REQUIRED else why.code
-            why = Fault(Cause.DISCOVER_FAILED, text_of(opened(why.error).get("message")), code)
-        self.notes.note(Level.ERR, "upstream", f"the server cannot be used: {why.cause}, {why.detail or 'no detail'}")
-        self._refusal = why
+        fault = told(why) if isinstance(why, ServerError) else why
+        self.notes.note(Level.ERR, "upstream", f"the server cannot be used: {described(fault)}")
+        is_known = self._caller is None or self._caller.is_modern or self.profile.quirks.keep_error_codes
+        self._refusal = fault if is_known else with_known_code(fault)
         self._caller = None
         self._end_server()
 
@@ -240,6 +242,16 @@ class Mediator:
         self.inflight.wait_for(call, Patience.INPUT, now)
         self.front.ask(call, round_.questions, now)
 
+    def input_required(self, call: Call, result: Members, now: float) -> None:
+        requests = result.get("inputRequests")
+        if requests is not None and not is_null(requests):
+            round_ = questions.read_round(requests, call.caller, self._down, self._policy, self.limits, self.losses)
+            self.report(call.method)
+            if isinstance(round_, Fault):
+                self.fail(call, round_, now)
+                return
+        self.done(call, result, now)
+
     def next_round(self, call: Call, number: int, now: float) -> None:
         self.inflight.wait_for(call, patience_of(call.method, number), now)
 
@@ -250,9 +262,13 @@ class Mediator:
         self.inquiries.withdraw(inquiry, now)
 
     def done(self, call: Call, result: Members, now: float) -> None:
+        if self._pages is not None and call in self.inflight and self._pages.goes_on(call, result):
+            self.next_round(call, 1, now)
+            self.back.call(call, now)
+            return
         if not self.inflight.leave(call):
             return
-        if self._rounds or self.visits.open:
+        if self._rounds or self.visits.open or self._pages is not None:
             self._forget(call)
         if self.inquiries.asked:
             self.inquiries.call_over(call, Reason.CALL_ENDED, now)
@@ -283,7 +299,9 @@ class Mediator:
             self.inquiries.call_over(call, Reason.CALL_FAILED, now)
         if isinstance(why, ServerError):
             given = opened(why.error)
-            mapped = self._down.error(call.method, given, params=call.params)
+            mapped = self._down.error(
+                call.method, given, params=call.params, keep_codes=self.profile.quirks.keep_error_codes
+            )
             if mapped is given and why.code == URL_ELICITATION_REQUIRED and not call.caller.has("elicitation", "url"):
                 mapped = unfollowed(given)
             if not call.caller.is_modern:
@@ -295,8 +313,8 @@ class Mediator:
     def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
         self.front.watching(change, granted, gap, now)
 
-    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
-        self.front.not_watching(change, why, now)
+    def not_watching(self, change: int, why: Fault | ServerError, granted: Filter, now: float) -> None:
+        self.front.not_watching(change, why, granted, now)
 
     def watched_ended(self) -> None:
         self.front.watched_ended()
@@ -388,6 +406,8 @@ class Mediator:
 
     def _forget(self, call: Call) -> None:
         self._rounds.pop(call.key, None)
+        if self._pages is not None:
+            self._pages.forget(call)
         if self.visits.open:
             self.visits.over(call)
 

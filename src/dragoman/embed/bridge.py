@@ -28,6 +28,8 @@ def bridge(
     allow_downgrade: bool = False,
     allow_reencode: bool = False,
     restore_error_codes: bool = False,
+    keep_error_codes: bool = False,
+    merge_pages: bool = False,
     name: str | None = None,
     limits: Limits | None = None,
     state_key: bytes | None = None,
@@ -45,7 +47,11 @@ def bridge(
         ValueError: a value cannot be used; the sentence says which and why, and repeats nothing of it.
     """
     found = read_profile(profile).allowing(
-        downgrade=allow_downgrade, reencode=allow_reencode, restore_codes=restore_error_codes
+        downgrade=allow_downgrade,
+        reencode=allow_reencode,
+        restore_codes=restore_error_codes,
+        keep_codes=keep_error_codes,
+        merge_pages=merge_pages,
     )
     if log_level not in CHOICES:
         raise ValueError(f"log_level is none of {', '.join(CHOICES)}")

@@ -30,6 +30,16 @@ def is_wanted(filter_: Filter, what: Changed) -> bool:
     }[what]
 
 
+def hears(filter_: Filter, what: Changed, params: Members | None) -> bool:
+    """Whether just this change is wanted; a server may also tell of a URI below one that is wanted."""
+    if what is not Changed.RESOURCE:
+        return is_wanted(filter_, what)
+    uri = text_of((params or {}).get("uri"))
+    if uri is None:
+        return False
+    return uri in filter_.uris or any(uri.startswith(parent.rstrip("/") + "/") for parent in filter_.uris)
+
+
 def filter_in(notifications: Raw | None) -> Filter:
     """The filter that a listen request, or its acknowledgement, spells; what it is silent about is not wanted."""
     given = object_in(notifications) or {}

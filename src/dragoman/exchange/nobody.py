@@ -28,6 +28,9 @@ class Nobody(FromServer):
     def asked(self, call: Call, requests: Raw, now: float) -> None:
         pass
 
+    def input_required(self, call: Call, result: Members, now: float) -> None:
+        pass
+
     def next_round(self, call: Call, number: int, now: float) -> None:
         pass
 
@@ -46,7 +49,7 @@ class Nobody(FromServer):
     def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
         pass
 
-    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
+    def not_watching(self, change: int, why: Fault | ServerError, granted: Filter, now: float) -> None:
         pass
 
     def watched_ended(self) -> None:
@@ -114,7 +117,7 @@ class Unmoved(Front):
     def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
         pass
 
-    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
+    def not_watching(self, change: int, why: Fault | ServerError, granted: Filter, now: float) -> None:
         pass
 
     def watched_ended(self) -> None:

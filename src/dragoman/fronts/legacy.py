@@ -448,7 +448,7 @@ class Legacy:
             self._tell_all()
         self._run_changes(now)
 
-    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
+    def not_watching(self, change: int, why: Fault | ServerError, granted: Filter, now: float) -> None:
         running = self.subscriptions.running
         if running is not None and change == running.key:
             self.subscriptions.fail()

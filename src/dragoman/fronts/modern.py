@@ -24,6 +24,7 @@ from dragoman.fronts.introductions import Introduction, Introductions
 from dragoman.fronts.waiting import Pace, progress_notice
 from dragoman.limits import Limits
 from dragoman.revisions import Era, named
+from dragoman.revisions.methods import dropped
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, id_key, is_id
 from dragoman.wire.lines import Overlong
@@ -172,7 +173,10 @@ class Modern:
                 self._accept(request, now)
 
     def _accept(self, request: Request, now: float) -> None:
-        self.middle.call(request, now)
+        if request.method in dropped(request.caller.revision):
+            self.failed(request, Fault(Cause.METHOD_NOT_FOUND, "the revision of this request has it no more"), now)
+        else:
+            self.middle.call(request, now)
 
     def _withdraw(self, request: Request, now: float) -> None:
         if self._flight.pop(request.slot, None) is not None:
@@ -243,7 +247,7 @@ class Modern:
     def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
         pass  # a client's own listen stream is a call
 
-    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
+    def not_watching(self, change: int, why: Fault | ServerError, granted: Filter, now: float) -> None:
         pass
 
     def watched_ended(self) -> None:

@@ -30,9 +30,12 @@ class Open:
 
 
 class Parked:
-    """`due` is when the gathered questions go to the client, or when its patience ends; `round` counts the asking."""
+    """`due` is when the gathered questions go to the client, or when its patience ends; `round` counts the asking.
 
-    __slots__ = ("_count", "asked", "due", "handle", "is_away", "outcome", "owner", "round")
+    `is_held` tells that the server gets the call when its questions from before are answered.
+    """
+
+    __slots__ = ("_count", "asked", "due", "handle", "is_away", "is_held", "outcome", "owner", "round")
 
     def __init__(self, owner: Call, handle: str) -> None:
         self.owner = owner
@@ -40,6 +43,7 @@ class Parked:
         self.asked: list[Open] = []
         self.outcome: Members | Fault | ServerError | None = None
         self.is_away = False  # the client was told to come back
+        self.is_held = False
         self.round = 0
         self.due = 0.0
         self._count = 0

@@ -96,7 +96,7 @@ class Stateful(Modern):
             self._is_settled = True  # before that, the client may still turn to a handshake (DISC-01)
             self.middle.settled(now)
         if self._passes and not self._is_parked(request):
-            self.middle.call(request, now)
+            super()._accept(request, now)
         elif request.method == DISCOVER and not self._passes:
             assert self._ready is not None
             self.done(request, discovered(self._ready), now)
@@ -127,11 +127,16 @@ class Stateful(Modern):
             return False  # it is the server's
 
     def _call(self, request: Request, now: float) -> None:
-        self.middle.call(request, now)
-        if self._early and request.method in MAY_ASK and request.caller.has("roots"):
-            early, self._early = self._early, []
-            for asked, question, _ in early:
-                self._park(request, asked, question, now)
+        if not (self._early and request.method in MAY_ASK and request.caller.has("roots")):
+            self.middle.call(request, now)
+            return
+        handle = self._seal.handle()
+        parked = self._parked[handle] = Parked(request, handle)
+        parked.is_held = True  # it may be over before its client has answered what was asked before it
+        early, self._early = self._early, []
+        for asked, question, _ in early:
+            parked.ask(asked, question)
+        self._send_away(parked, now)
 
     def _next_turn(self, now: float) -> None:
         """Whoever waits for a call that is over, or whose client is away, goes on."""
@@ -164,12 +169,12 @@ class Stateful(Modern):
             if parked is not None:
                 parked.due = now + self.limits.state_life  # its client may come back once more
         else:
+            self._lacking.pop(request.key, None)
+            super()._withdraw(request, now)
             parked = self._of(request)
             if parked is not None:
                 del self._parked[parked.handle]
-            self._lacking.pop(request.key, None)
-            super()._withdraw(request, now)
-            self._next_turn(now)
+            self._over(parked.asked if parked is not None else [], now)
 
     def leave(self, reason: Reason, now: float) -> None:
         self._parked.clear()
@@ -220,34 +225,42 @@ class Stateful(Modern):
         assert isinstance(call, Request)
         if self._lacking:
             self._lacking.pop(call.key, None)
-        if self._parked and self._keep(call, result):
+        left = self._leave(call, result) if self._parked else []
+        if left is None:
             return
         if not self._passes and call.method != LISTEN:
             given = object_in(result.get("_meta"))
             result["_meta"] = closed({**opened(self._stamp), **given}) if given else self._stamp
         super().done(call, result, now)
-        if self._turns.are_taken:
-            self._next_turn(now)
+        self._over(left, now)
 
     def failed(self, call: Call, why: Fault | ServerError, now: float) -> None:
         assert isinstance(call, Request)
         lacking = self._lacking.pop(call.key, None)
         if isinstance(why, ServerError) and (lacking := lacking or named_in(why, call.caller)):
             why = Fault(Cause.MISSING_CAPABILITY, extra=(("requiredCapabilities", lacking),))
-        if not self._keep(call, why):
+        left = self._leave(call, why)
+        if left is not None:
             super().failed(call, why, now)
-            self._next_turn(now)
+            self._over(left, now)
 
-    def _keep(self, call: Request, outcome: Members | Fault | ServerError) -> bool:
-        """Whether the outcome of a parked call was put aside, as nobody waits for it now."""
+    def _leave(self, call: Request, outcome: Members | Fault | ServerError) -> list[Open] | None:
+        """What a call that has its outcome leaves unasked; `None` when the outcome was put aside for its client."""
         parked = self._of(call)
         if parked is None:
-            return False
-        if not parked.is_away:
-            del self._parked[parked.handle]
-            return False
-        parked.outcome = outcome
-        return True
+            return []
+        if parked.is_away:
+            parked.outcome = outcome
+            return None
+        del self._parked[parked.handle]
+        return parked.asked
+
+    def _over(self, left: list[Open], now: float) -> None:
+        """A call is over: what it leaves unasked goes with another one, and whoever waited for it goes on."""
+        for open_ in left:
+            self.ask(open_.call, [open_.question], now)
+        if self._turns.are_taken:
+            self._next_turn(now)
 
     def told(self, call: Call, method: str, params: Members, now: float) -> None:
         parked = self._of(call)
@@ -271,7 +284,7 @@ class Stateful(Modern):
                 self._lacks(owner, call, question, now)
             elif owner is not None:
                 self._park(owner, call, question, now)
-            elif question.method == ROOTS:
+            elif question.method == ROOTS and len(self._early) < self.limits.questions:
                 self._early.append((call, question, now + self.limits.roots_wait))
             else:
                 text = "a client without a handshake can be asked during a call only"
@@ -326,16 +339,16 @@ class Stateful(Modern):
         """Tell the client what is asked, and to come back with the answers."""
         owner = parked.owner
         assert isinstance(owner, Request)
+        result: Members = {
+            "resultType": Raw(b'"input_required"'),
+            "inputRequests": raw({open_.name: open_.request() for open_ in parked.asked}),
+            "requestState": raw(self._seal.seal(parked.handle, parked.round + 1, owner, owner.asked)),
+            "_meta": self._stamp,
+        }
         parked.round += 1
         parked.is_away = True
         parked.due = now + self.limits.state_life
         self._flight.pop(owner.slot, None)
-        result: Members = {
-            "resultType": Raw(b'"input_required"'),
-            "inputRequests": raw({open_.name: open_.request() for open_ in parked.asked}),
-            "requestState": raw(self._seal.seal(parked.handle, parked.round, owner, owner.asked)),
-            "_meta": self._stamp,
-        }
         self.out.answer(owner.lane, wire.reply_with(owner.id, result))
         self._next_turn(now)
 
@@ -369,13 +382,6 @@ class Stateful(Modern):
         owner.token, owner.pace = request.token, request.pace
         self._flight[owner.slot] = owner
         parked.is_away = False
-        if parked.outcome is not None:
-            del self._parked[parked.handle]
-            if isinstance(parked.outcome, Fault | ServerError):
-                self.failed(owner, parked.outcome, now)
-            else:
-                self.done(owner, parked.outcome, now)
-            return
         responses = object_in(request.params.get("inputResponses")) or {}
         answered: list[tuple[Open, Raw]] = []
         for open_ in list(parked.asked):
@@ -383,12 +389,17 @@ class Stateful(Modern):
             if response is not None:
                 parked.asked.remove(open_)
                 answered.append((open_, response))
-        if parked.asked:
-            parked.due = now + self.limits.gather  # what is missing is asked again
-        else:
-            parked.due = NEVER
-        for open_, response in answered:
+        parked.due = now + self.limits.gather if parked.asked else NEVER  # what is missing is asked again
+        outcome, is_held, parked.is_held = parked.outcome, parked.is_held, parked.is_held and bool(parked.asked)
+        for open_, response in answered:  # whatever became of the call, the server gets what it asked for
             self.middle.answered(open_.call, {open_.question.key: Answered(response)}, now)
+        if outcome is None:
+            if is_held and not parked.is_held:
+                self.middle.call(owner, now)
+        elif isinstance(outcome, Fault | ServerError):
+            self.failed(owner, outcome, now)
+        else:
+            self.done(owner, outcome, now)
 
     # ------------------------------------------------------------------ changes
 
@@ -402,10 +413,10 @@ class Stateful(Modern):
             self._tell(stream, NOTICES[what], params)
         self._acknowledge(change, granted, now)
 
-    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
-        self._acknowledge(change, None, now)
+    def not_watching(self, change: int, why: Fault | ServerError, granted: Filter, now: float) -> None:
+        self._acknowledge(change, granted, now)
 
-    def _acknowledge(self, change: int | None, granted: Filter | None, now: float) -> None:
+    def _acknowledge(self, change: int | None, granted: Filter, now: float) -> None:
         told = self._streams.answered(change, granted) if change is not None else None
         if told is None:
             return
@@ -431,14 +442,24 @@ class Stateful(Modern):
     def tick(self, now: float) -> None:
         self._next_turn(now)
         for parked in [parked for parked in self._parked.values() if parked.due <= now]:
-            if parked.is_away:
-                self._expire(parked, now)
-            elif parked.asked:
-                self._send_away(parked, now)
+            try:
+                if parked.is_away:
+                    self._expire(parked, now)
+                elif parked.asked:
+                    self._send_away(parked, now)
+            except Exception as error:
+                self._give_up(parked, error, now)
         late = [early for early in self._early if early[2] <= now]
         self._early = [early for early in self._early if early[2] > now]
         for asked, question, _ in late:
             self.middle.answered(asked, {question.key: Answered(Raw(encoded({"roots": list[str]()})))}, now)
+
+    def _give_up(self, parked: Parked, error: Exception, now: float) -> None:
+        """A fault of ours costs the call that it happened to, and no other."""
+        self.notes.note(Level.ERR, "bridge", f"internal error: {type(error).__name__}; please report it")
+        self._parked.pop(parked.handle, None)
+        self.middle.cancel(parked.owner, Reason.CALL_FAILED, now)
+        super().failed(parked.owner, Fault(Cause.INTERNAL), now)
 
     def _expire(self, parked: Parked, now: float) -> None:
         """The client did not come back: the server is told that nobody answers, and that the call is off."""

@@ -5,10 +5,10 @@ acknowledged when the wish that includes it is answered, with the part that was 
 (SDKSUB-02, SDKSUB-03). What changes meanwhile it hears then (translation 4.4a).
 """
 
-from dragoman.exchange.changes import Change, Early, filter_in, is_wanted, spelled
+from dragoman.exchange.changes import Change, Early, filter_in, hears, is_wanted, spelled
 from dragoman.exchange.events import Call, Changed, Filter
 from dragoman.revisions.capabilities import has_flag
-from dragoman.wire.members import Members, raw, text_of
+from dragoman.wire.members import Members, raw
 
 LISTS = (Changed.TOOLS, Changed.PROMPTS, Changed.RESOURCES)
 
@@ -63,7 +63,7 @@ class Streams:
             tuple(uris),
         )
 
-    def answered(self, change: int, granted: Filter | None) -> list[tuple[Call, Members, list[Change]]] | None:
+    def answered(self, change: int, granted: Filter) -> list[tuple[Call, Members, list[Change]]] | None:
         """A wish has its answer: the streams that are acknowledged by it, each with what it hears of from now on, and
         with what changed meanwhile.
 
@@ -75,15 +75,15 @@ class Streams:
         told: list[tuple[Call, Members, list[Change]]] = []
         for call in [call for call in self._waiting if call in self._asked]:
             filter_ = self._open[call]
-            uris = tuple(uri for uri in filter_.uris if granted is not None and uri in granted.uris)
+            uris = tuple(uri for uri in filter_.uris if uri in granted.uris)
             heard = self._open[call] = Filter(filter_.tools, filter_.prompts, filter_.resources, uris)
-            early = [(what, params) for what, params in self._waiting.pop(call).taken() if _hears(heard, what, params)]
+            early = [(what, params) for what, params in self._waiting.pop(call).taken() if hears(heard, what, params)]
             told.append((call, {"notifications": spelled(heard)}, early))
         return told
 
     def hearing(self, what: Changed, params: Members | None) -> list[Call]:
         """The streams that hear of a change now; those that are not acknowledged yet will."""
-        hearing = [call for call, filter_ in self._open.items() if _hears(filter_, what, params)]
+        hearing = [call for call, filter_ in self._open.items() if hears(filter_, what, params)]
         for call in hearing:
             if call in self._waiting:
                 self._waiting[call].add(what, params)
@@ -97,15 +97,3 @@ class Streams:
                 told += [(call, what, {}) for what in LISTS if is_wanted(filter_, what)]
                 told += [(call, Changed.RESOURCE, {"uri": raw(uri)}) for uri in filter_.uris]
         return told
-
-
-def _hears(filter_: Filter, what: Changed, params: Members | None) -> bool:
-    if what is not Changed.RESOURCE:
-        return is_wanted(filter_, what)
-    uri = text_of((params or {}).get("uri"))
-    return uri is not None and _covers(filter_.uris, uri)
-
-
-def _covers(uris: tuple[str, ...], uri: str) -> bool:
-    """Whether a change of `uri` is one of these, or below one: a server may tell of a part."""
-    return uri in uris or any(uri.startswith(parent.rstrip("/") + "/") for parent in uris)

@@ -33,6 +33,7 @@ class Quirks:
     normalize_array_items: bool = False  # PROF-08
     drop_non_object_output_schema: bool = False  # PROF-09
     strict_legacy_results: bool = False  # PROF-10
+    keep_error_codes: bool = False  # decisions T29: codes that only a revision without a handshake has
     restore_resource_not_found: bool = False  # S4-16: the code that handshake revisions have for a missing resource
 
 
@@ -43,6 +44,7 @@ class Profile:
     `refuses_discover` has a client that tries `server/discover` go on with a handshake (DISC-03).
     `keep_structure` hands a `structuredContent` of any type to clients of all revisions (decisions T3).
     `progress_rate` is the number of progress notifications that one request may get in a second; `None` is no limit.
+    `merge_pages` asks a server for all pages of a list and gives the client one list.
     `allow_downgrade` and `allow_reencode` permit the losses for which the specification has a fallback.
     """
 
@@ -56,6 +58,7 @@ class Profile:
     client_mask: ClientMask = field(default=ClientMask())
     server_mask: ServerMask = field(default=ServerMask())
     progress_rate: int | None = None
+    merge_pages: bool = False
     allow_downgrade: bool = False
     allow_reencode: bool = False
 
@@ -68,14 +71,27 @@ class Profile:
             keep_structure=self.keep_structure,
         )
 
-    def allowing(self, *, downgrade: bool = False, reencode: bool = False, restore_codes: bool = False) -> "Profile":
+    def allowing(
+        self,
+        *,
+        downgrade: bool = False,
+        reencode: bool = False,
+        restore_codes: bool = False,
+        keep_codes: bool = False,
+        merge_pages: bool = False,
+    ) -> "Profile":
         """This profile with these permissions beside its own; each name is that of an option of the command line."""
-        quirks = replace(self.quirks, restore_resource_not_found=True) if restore_codes else self.quirks
-        if quirks is self.quirks and not downgrade and not reencode:
+        if not (downgrade or reencode or restore_codes or keep_codes or merge_pages):
             return self
+        quirks = replace(
+            self.quirks,
+            restore_resource_not_found=self.quirks.restore_resource_not_found or restore_codes,
+            keep_error_codes=self.quirks.keep_error_codes or keep_codes,
+        )
         return replace(
             self,
             quirks=quirks,
+            merge_pages=self.merge_pages or merge_pages,
             allow_downgrade=self.allow_downgrade or downgrade,
             allow_reencode=self.allow_reencode or reencode,
         )

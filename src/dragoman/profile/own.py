@@ -6,6 +6,7 @@
     request_id_prefix = "b-"
     refuses_discover = false    # true: a client that tries server/discover goes on with a handshake
     progress_rate = 50          # per second and request; 0 is no limit
+    merge_pages = false         # true: the client gets all pages of a list in one
     keep_structure = false
     allow_downgrade = false
     allow_reencode = false
@@ -16,7 +17,7 @@
     prefixes = ["com.example/"]
 
     [quirks]                    # normalize_array_items, drop_non_object_output_schema, strict_legacy_results,
-                                # restore_resource_not_found
+                                # restore_resource_not_found, keep_error_codes
     [client_capabilities]       # sampling, elicitation, roots, experimental, extensions: false hides one
     [server_capabilities]       # list_changes, subscribe, logging: false hides one
 
@@ -32,7 +33,7 @@ from dragoman.profile import NAMES, Profile, named
 from dragoman.profile.passthrough import MetaPassthrough
 from dragoman.revisions import HANDSHAKE
 
-FLAGS = ("refuses_discover", "keep_structure", "allow_downgrade", "allow_reencode")
+FLAGS = ("refuses_discover", "merge_pages", "keep_structure", "allow_downgrade", "allow_reencode")
 TABLES = {"quirks": "quirks", "client_capabilities": "client_mask", "server_capabilities": "server_mask"}
 KEYS = frozenset({
     "base", "name", "reply_revision", "request_id_prefix", "progress_rate", "meta_passthrough", *FLAGS, *TABLES

@@ -28,6 +28,14 @@ TASKS = frozenset({"tasks/cancel", "tasks/get", "tasks/list", "tasks/result"})
 
 TASK_STATUS = "notifications/tasks/status"
 
+LISTS = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+"""The requests that list something, each with the array of its result; they have pages."""
+
 MAY_ASK = frozenset({"prompts/get", "resources/read", "tools/call"})
 """The requests in whose course a server may ask for input."""
 
@@ -46,6 +54,12 @@ def methods(revision: Revision) -> dict[str, Method]:
 def requests(revision: Revision) -> frozenset[str]:
     """The requests that a client sends."""
     return _named(revision, Kind.REQUEST, Sender.CLIENT)
+
+
+@cache
+def dropped(revision: Revision) -> frozenset[str]:
+    """The requests of older revisions that this one has no more."""
+    return frozenset(name for step in STEPS for name in step.drops) - requests(revision)
 
 
 @cache

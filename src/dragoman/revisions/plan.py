@@ -11,8 +11,8 @@ a plan: its payload passes under the rules for every method.
 from collections.abc import Iterator
 from functools import cache
 
-from dragoman.revisions import Revision
-from dragoman.revisions.errors import translated
+from dragoman.revisions import Era, Revision
+from dragoman.revisions.errors import enclosed, translated
 from dragoman.revisions.hop import HOP
 from dragoman.revisions.lists import strip
 from dragoman.revisions.losses import absent
@@ -77,9 +77,15 @@ class Plan:
         table = self._results if part is Part.RESULT else self._params
         return tuple(rule for _, _, rule in table.of(method))
 
-    def error(self, method: str, error: Members, *, params: Members | None = None) -> Members:
-        """An error object in the codes of the target; `params` are those of the request that failed."""
-        return translated(error, self.source, self.target, method=method, params=params)
+    def error(self, method: str, error: Members, *, params: Members | None = None, keep_codes: bool = False) -> Members:
+        """An error object in the codes of the target; `params` are those of the request that failed.
+
+        With `keep_codes` those pass that only a revision without a handshake has (decisions T29).
+        """
+        mapped = translated(error, self.source, self.target, method=method, params=params)
+        if keep_codes or self.target.era is Era.MODERN or self.source.era is Era.LEGACY:
+            return mapped
+        return enclosed(mapped)
 
 
 @cache

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from dragoman.backs.handshake import NAMELESS
 from dragoman.backs.probe import Probe
+from dragoman.core.refusal import described, told
 from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import Ready, ServerError
 from dragoman.exchange.nobody import Outcome
@@ -16,7 +17,7 @@ from dragoman.runtime.log import Log
 from dragoman.runtime.tap import Tap
 from dragoman.runtime.visit import Visit
 from dragoman.transports.upstream import Upstream
-from dragoman.wire.members import object_in, raw, text_of
+from dragoman.wire.members import raw
 
 
 class Search(Visit):
@@ -44,9 +45,6 @@ class Search(Visit):
         self._outcome, self.is_over = ready.revision.era, True
 
     def _not_ready(self, why: Fault | ServerError, now: float) -> None:
-        if isinstance(why, ServerError):
-            text = text_of((object_in(why.error) or {}).get("message"))
-            why = Fault(Cause.DISCOVER_FAILED, text, why.code)
-        text = f"the server cannot be used: {why.cause}, {why.detail or 'no detail'}"
-        self._log.note(Level.ERR, "upstream", text)
-        self._outcome, self.is_over = why, True
+        fault = told(why) if isinstance(why, ServerError) else why
+        self._log.note(Level.ERR, "upstream", f"the server cannot be used: {described(fault)}")
+        self._outcome, self.is_over = fault, True

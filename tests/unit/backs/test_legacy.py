@@ -165,7 +165,7 @@ class Listener(Mediator):
     def watching(self, change: int | None, granted: Filter, gap: bool, now: float) -> None:
         self.heard.append((change, granted.uris))
 
-    def not_watching(self, change: int, why: Fault | ServerError, now: float) -> None:
+    def not_watching(self, change: int, why: Fault | ServerError, granted: Filter, now: float) -> None:
         self.heard.append((change, type(why).__name__))
 
 

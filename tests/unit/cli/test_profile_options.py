@@ -15,7 +15,13 @@ PROVES = ()
 
 
 def options(**given: Any) -> dict[str, Any]:
-    flags = {"allow_downgrade": False, "allow_reencode": False, "restore_error_codes": False}
+    flags = {
+        "allow_downgrade": False,
+        "allow_reencode": False,
+        "restore_error_codes": False,
+        "keep_error_codes": False,
+        "merge_pages": False,
+    }
     return {"profile": "neutral", **flags, **given}
 
 

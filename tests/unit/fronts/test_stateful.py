@@ -3,14 +3,18 @@
 import json
 from typing import Any
 
+import pytest
+
 from dragoman.backs.legacy import Legacy
 from dragoman.core.mediator import Mediator
+from dragoman.exchange.events import Call
 from dragoman.exchange.outlet import Pipe
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.sealing import Seal
 from dragoman.fronts.stateful import Stateful
 from dragoman.limits import Limits
 from dragoman.profile import named
+from dragoman.wire.members import Members
 from support import official
 from support.dialogue import Kept
 
@@ -236,3 +240,27 @@ def test_a_stream_is_acknowledged_hears_what_it_wants_and_ends_with_its_call() -
     assert [frame["method"] for frame in scene.to_server()] == ["resources/unsubscribe"]
     scene.server(method="notifications/tools/list_changed")
     assert not scene.to_client()
+
+
+def test_a_fault_of_ours_costs_one_parked_call_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is due at the same moment is done all the same (B1)."""
+    scene = Scene().open()
+    sealed: list[Call] = []
+    seal = Seal.seal
+
+    def breaks_once(self: Seal, handle: str, round_: int, call: Call, params: Members) -> str:
+        sealed.append(call)
+        if len(sealed) == 1:
+            raise ArithmeticError
+        return seal(self, handle, round_, call, params)
+
+    monkeypatch.setattr(Seal, "seal", breaks_once)
+    for id, question in ((1, "a"), (2, "b")):
+        sent = scene.calls(id)
+        asked = {"jsonrpc": "2.0", "id": question, "method": "elicitation/create", "params": FORM}
+        scene.back.receive(json.dumps(asked).encode(), scene.now, json.dumps(sent["id"]).encode())
+    scene.wait(scene.limits.gather)
+    told = {frame["id"]: frame for frame in scene.to_client()}
+    assert told[1]["error"]["data"]["cause"] == "internal"
+    assert told[2]["result"]["resultType"] == "input_required"
+    assert "notifications/cancelled" in [frame.get("method") for frame in scene.to_server()]

@@ -70,7 +70,7 @@ def test_codes_that_change(error: Any, pair: tuple[Revision, Revision], told: An
         (err(-32050), DOWN),
         (err(-32050, [1]), UP),
         (err(-32099), UP),
-        (err(-32021, {"requiredCapabilities": {"roots": {}}}), DOWN),
+        (err(-32021, {"requiredCapabilities": {"roots": {}}}), (LATEST, LATEST)),
         (err(-32021), UP),
         (err(-32000), UP),
         (err(-32019), UP),
@@ -106,3 +106,24 @@ def test_a_page_that_nobody_can_visit_leaves_the_message() -> None:
 
     assert json.loads(bytes(closed(unfollowed(error)))) == err(-32603)
     assert lowering(LATEST_LEGACY, LATEST_LEGACY).error("tools/call", error) is error
+
+
+@pytest.mark.parametrize("code", [-32020, -32021, -32022])
+@pytest.mark.parametrize(
+    ("data", "enclosed"),
+    [
+        (None, {}),
+        ({"requiredCapabilities": {}}, {"requiredCapabilities": {}}),
+        ([1], {"data": [1]}),
+        ("text", {"data": "text"}),
+    ],
+)
+def test_a_code_of_modern_servers_alone_is_told_beside_the_data(code: int, data: Any, enclosed: Any) -> None:
+    """A client with a handshake may take a code that it does not know for a broken connection (E7, T29)."""
+    assert sent(err(code, data), *DOWN) == err(-32600, {**enclosed, "code": code})
+
+
+def test_the_code_for_a_missing_resource_reaches_no_modern_client() -> None:
+    """Not even from a modern server that still has it (T4, T28)."""
+    mended = sent(err(-32002), LATEST, LATEST, "resources/read", {"uri": "u"})
+    assert mended == err(-32602, {"uri": "u"})
