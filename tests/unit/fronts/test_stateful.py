@@ -1,6 +1,7 @@
 """A modern client before a server with a handshake: what is asked of it comes as a result, and it comes back."""
 
 import json
+from itertools import count
 from typing import Any
 
 import pytest
@@ -35,7 +36,8 @@ class Scene:
         self.declared = ALL if declared is None else declared
         self.mediator = Mediator(profile, self.limits, Kept())
         self.out = Pipe()
-        seal = Seal(bytes(32), 600.0, lambda size: bytes(size), lambda: self.now)
+        made = count(1)
+        seal = Seal(bytes(32), 600.0, lambda size: next(made).to_bytes(size), lambda: self.now)
         self.front = Stateful(self.mediator, self.limits, Kept(), self.out, 9, seal, Identity("fallback"))
         self.mediator.front = self.mediator.timed = self.front
         self.mediator.back = self.back = Legacy(self.mediator, self.limits, Kept())
