@@ -12,7 +12,8 @@ from dragoman.faults import (
     is_of_no_era,
 )
 from dragoman.revisions import Era, Revision, named
-from dragoman.wire.members import Members, is_object, items_of, object_in, own, text_of
+from dragoman.revisions.tolerance import declared
+from dragoman.wire.members import Members, items_of, object_in, own, text_of
 
 REMEDY = "name it by its URL alone, and a handshake is tried as well"
 OTHER_ERA = (
@@ -29,13 +30,14 @@ def ready_of(result: Members | None, revision: Revision) -> Ready | None:
     if result is None or revision.name not in versions:
         return None
     meta = object_in(result.get("_meta")) or {}
-    declared = object_in(result.get("capabilities")) or {}
+    said = declared(result.get("capabilities"))
     info, instructions = meta.get(SERVER_INFO), result.get("instructions")
     return Ready(
         revision,
-        {name: own(value) for name, value in declared.items() if is_object(value)},
+        said.members,
         own(info) if info is not None else None,
         own(instructions) if instructions is not None and text_of(instructions) is not None else None,
+        said.flaws,
     )
 
 

@@ -6,7 +6,8 @@ from dragoman.exchange.events import Ready, ServerError
 from dragoman.faults import INVALID_PARAMS, URL_ELICITATION_REQUIRED, Cause, Fault
 from dragoman.revisions import Era, Revision, named
 from dragoman.revisions.capabilities import client_capabilities
-from dragoman.wire.members import EMPTY, Members, encoded, is_object, items_of, object_in, own, text_of
+from dragoman.revisions.tolerance import declared
+from dragoman.wire.members import EMPTY, Members, encoded, items_of, object_in, own, text_of
 
 NAMELESS = {"name": "dragoman", "version": __version__}
 """Who asks, for a client that does not say its name; the handshake needs one."""
@@ -39,13 +40,14 @@ def read_result(result: Members | None) -> Ready | Fault:
     revision = named(text_of(result.get("protocolVersion")))
     if revision is None or revision.era is not Era.LEGACY:
         return Fault(Cause.INITIALIZE_FAILED, "the server picked a revision that the bridge does not know")
-    declared = object_in(result.get("capabilities")) or {}
+    said = declared(result.get("capabilities"))
     info, instructions = result.get("serverInfo"), result.get("instructions")
     return Ready(
         revision,
-        {name: own(value) for name, value in declared.items() if is_object(value)},
+        said.members,
         own(info) if info is not None else None,
         own(instructions) if instructions is not None and text_of(instructions) is not None else None,
+        said.flaws,
     )
 
 

@@ -2,8 +2,8 @@
 
 * A request is known by its id, type and value; a second one with an id that waits is refused (decisions T15).
 * Each request gets one answer, unless the server withdraws it. What belongs to the hop stays here: the progress token
-  is taken away, so the client sends no progress, which it may always do (H-02, S4-25), and so is the mark of a task
-  unless the client has tasks.
+  is taken away unless both sides speak one revision, so the client sends no progress, which it may always do (H-02,
+  S4-25), and so is the mark of a task unless the client has tasks.
 * Until the client is ready for questions they are kept (`release`): a server should not ask so early, but some do.
 """
 
@@ -53,6 +53,7 @@ class Inquiries:
         now: float,
         *,
         keeps_task: bool = False,
+        keeps_token: bool = False,
     ) -> None:
         """The server asks. Above the limit it is refused at once (FLIGHT-02)."""
         if len(self._waiting) >= self._limit:
@@ -60,7 +61,8 @@ class Inquiries:
             return
         request: Members = {"method": raw(method)}
         if params is not None:
-            request["params"] = closed(_without(params, (TOKEN,) if keeps_task else (TOKEN, TASK)))
+            kept = {TOKEN: keeps_token, TASK: keeps_task}
+            request["params"] = closed(_without(params, [name for name, stays in kept.items() if not stays]))
         self._count += 1
         inquiry = Inquiry(self._count, closed(request), call)
         key = id_key(id)
@@ -105,7 +107,7 @@ class Inquiries:
             self._out.append(wire.failure(id, error or Fault(Cause.INVALID_CLIENT_ANSWER).error()))
 
 
-def _without(params: Members, of_the_hop: tuple[str, ...]) -> Members:
+def _without(params: Members, of_the_hop: list[str]) -> Members:
     meta = object_in(params.get("_meta"))
     if meta is None or not any(name in meta for name in of_the_hop):
         return params

@@ -33,7 +33,7 @@ from dragoman.exchange.ports import FromServer
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
 from dragoman.revisions import LATEST_LEGACY, Revision, Trait
-from dragoman.revisions.capabilities import client_capabilities, has_flag, server_capabilities, undeclared
+from dragoman.revisions.capabilities import client_capabilities, has_flag, server_capabilities
 from dragoman.revisions.methods import TASK_STATUS, TASKS, asks
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Opened, is_id
@@ -88,7 +88,6 @@ class Legacy:
         self.opening_due = 0.0
         self._has_tried_other = False
         self._declared: Members | None = None  # by the server, from the end of the handshake on
-        self._undeclared: frozenset[str] = frozenset()  # requests that it must not be asked therefore
         self._is_settled = False
         self._tells_roots = False
         self._tasks = Tasks()
@@ -107,7 +106,6 @@ class Legacy:
         self._flight.clear()
         self._initialize = self._set_level = self._level = None
         self._caller = self._declared = None
-        self._undeclared = frozenset()
         self._is_settled = False
         self._tasks = Tasks()
         self.inquiries.clear()
@@ -145,14 +143,15 @@ class Legacy:
         if self._is_settled and self._tells_roots:
             self.out.append(wire.notice("notifications/roots/list_changed"))
 
+    def client_progress(self, params: Members) -> None:
+        if self._is_settled:
+            self.out.append(wire.notice("notifications/progress", closed(params)))
+
     def task(self, params: Members) -> None:
         if self._tasks.of_client:
             self.out.append(wire.notice(TASK_STATUS, closed(params)))
 
     def call(self, call: Call, now: float) -> None:
-        if call.method in self._undeclared:
-            self.middle.failed(call, Fault(Cause.METHOD_NOT_FOUND, "the server did not declare it"), now)
-            return
         self.settled(now)
         id = b"%d" % next(self._ids)
         self._flight[id] = Sent(call, id, now)
@@ -334,7 +333,6 @@ class Legacy:
         self._initialize = None
         self.revision = ready.revision
         self._declared = ready.capabilities
-        self._undeclared = undeclared(ready.capabilities, ready.revision)
         self._agree(ready.capabilities)
         self.middle.ready(ready, now)
 
@@ -381,15 +379,17 @@ class Legacy:
         sent = self._flight.get(of) if of is not None else None
         call = sent.call if sent is not None else None
         given = params if params is not UNSET else None
-        self.inquiries.add(id, method, given, call, now, keeps_task=self._tasks.of_client or self._tasks.of_server)
+        keeps_task = self._tasks.of_client or self._tasks.of_server
+        is_same = self._caller is not None and self._caller.revision is self.revision
+        self.inquiries.add(id, method, given, call, now, keeps_task=keeps_task, keeps_token=is_same)
 
     def _notice(self, method: str, params: Members, of: bytes | None, now: float) -> None:
         if method == "notifications/progress":
-            token, value = params.get("progressToken"), params.get("progress")
+            token = params.pop("progressToken", None)
             sent = self._flight.get(bytes(token)) if token is not None else None
             call = sent.call if sent is not None else self._tasks.of(bytes(token)) if token is not None else None
-            if call is not None and value is not None and call.wants_progress:
-                self.middle.progress(call, value, params.get("total"), params.get("message"), now)
+            if call is not None and "progress" in params and call.wants_progress:
+                self.middle.progress(call, params, now)
         elif self._declared is None:
             self._note_dropped(method)
         elif method == "notifications/message":

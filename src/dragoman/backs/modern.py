@@ -147,6 +147,9 @@ class Modern:
     def roots_changed(self) -> None:
         """A stateless server asks for roots whenever it wants them (S4-13)."""
 
+    def client_progress(self, params: Members) -> None:
+        """A stateless server hears of no client's progress."""
+
     def task(self, params: Members) -> None:
         """A stateless server asks no client for a task."""
 
@@ -441,7 +444,8 @@ class Modern:
                 elif round_.call.caller.is_modern:
                     self.middle.told(round_.call, method, params, now)
                 else:
-                    self.middle.progress(round_.call, value, params.get("total"), params.get("message"), now)
+                    del params["progressToken"]
+                    self.middle.progress(round_.call, params, now)
         elif method == "notifications/message":
             level = text_of(params.get("level"))
             if level in LEVELS and "data" in params:

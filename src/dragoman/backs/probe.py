@@ -130,6 +130,9 @@ class Probe:
     def satisfied(self, inquiry: Inquiry, answer: Answer | Fault) -> None:
         self._inner.satisfied(inquiry, answer)
 
+    def client_progress(self, params: Members) -> None:
+        self._inner.client_progress(params)
+
     def task(self, params: Members) -> None:
         self._inner.task(params)
 

@@ -1,14 +1,14 @@
 """What a back says of lines that are no plain answer; the same for both ways to talk."""
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from dragoman.exchange.events import ServerError
 from dragoman.exchange.notes import Level, Notes
-from dragoman.faults import Cause, Fault
+from dragoman.faults import INTERNAL_ERROR, Cause, Fault
 from dragoman.limits import Limits
 from dragoman.wire.frame import Broken, Flaw, Opened
-from dragoman.wire.members import own
+from dragoman.wire.members import first_byte, is_null, object_in, own, raw, text_of
 
 
 class _Error(msgspec.Struct, gc=False):
@@ -51,12 +51,40 @@ class Noise:
 
 def error_of(frame: Opened) -> Fault | ServerError:
     """Why a response without a result failed its request."""
-    if frame.error is UNSET:
+    if frame.error is UNSET or is_null(frame.error):
         return Fault(Cause.INVALID_RESPONSE, "the response has neither a result nor an error")
     try:
         return ServerError(_error(frame.error).code, own(frame.error))
     except msgspec.DecodeError:
-        return Fault(Cause.INVALID_RESPONSE, "the error is not an error object")
+        return _nearly(frame.error) or Fault(Cause.INVALID_RESPONSE, "the error is not an error object")
+
+
+def _nearly(given: Raw) -> ServerError | None:
+    """An error that is not quite an error object, read as what it plainly means (decisions T21)."""
+    members = object_in(given)
+    if members is None:
+        text = text_of(given)
+        return ServerError(INTERNAL_ERROR, raw({"code": INTERNAL_ERROR, "message": text})) if text else None
+    code, message = _whole(members.get("code")), members.get("message")
+    told = text_of(message)
+    mended: dict[str, object] = {**members, "code": code, "message": "" if told is None else told}
+    if told is None and message is not None and not is_null(message) and "data" not in members:
+        mended["data"] = message
+    return ServerError(code, raw(mended))
+
+
+def _whole(code: Raw | None) -> int:
+    """The code, which may be written as a text or with a fraction of zero."""
+    digits = (
+        text_of(code)
+        if code is not None and first_byte(code) == 0x22
+        else bytes(code or b"").decode("ascii", "replace")
+    )
+    try:
+        number = float(digits or "")
+        return int(number) if number == int(number) and abs(number) < 2**31 else INTERNAL_ERROR
+    except (ValueError, OverflowError):
+        return INTERNAL_ERROR
 
 
 def refused(broken: Broken) -> Fault:

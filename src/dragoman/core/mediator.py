@@ -9,7 +9,7 @@ A call is *in* from `call` to the one `done` or `failed` that answers it, or to 
 that is not in is dropped here, so nothing can be answered twice (CANC-09).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from msgspec import Raw
@@ -36,13 +36,19 @@ from dragoman.exchange.ports import Back, Front, Timed
 from dragoman.faults import URL_ELICITATION_REQUIRED, Cause, Fault
 from dragoman.limits import Limits, Patience, patience_of
 from dragoman.profile import Profile
+from dragoman.profile.input_schemas import flaws
 from dragoman.profile.quirks import apply_quirks, restored
 from dragoman.revisions import Era, Revision
 from dragoman.revisions.capabilities import server_capabilities
 from dragoman.revisions.errors import unfollowed
 from dragoman.revisions.fixed import misfit
 from dragoman.revisions.plan import Loss, Part, Plan, Refusal, lowering
-from dragoman.wire.members import Members, closed, is_null, opened, raw, text_of
+from dragoman.wire.members import Members, closed, is_null, items_of, object_in, opened, raw, text_of
+
+PROGRESS = frozenset({"progress", "total", "message"})
+DATA = "data"  # of a log message may be any value
+MESSAGE = frozenset({"level", "logger", DATA})
+SHOWN = 60  # characters of a name in a log line
 
 
 class Mediator:
@@ -73,6 +79,9 @@ class Mediator:
         self._ready: Ready | None = None  # what the server that is open said of itself
         self._refusal: Fault | ServerError | None = None
         self._is_typed = False
+        self._has_seen_tools = False
+        self._is_same = False  # both sides speak one revision, and between them nothing is left out
+        self._left_out: set[str] = set()
         self._up: Plan
         self._down: Plan
 
@@ -80,6 +89,7 @@ class Mediator:
         """Serve clients of one revision that need not begin with anything."""
         self._up, self._down = lowering(client, server), lowering(server, client)
         self._is_typed = client is not server and self.profile.reply_revision is None  # else FWD-07 holds to the letter
+        self._is_same = client is server
         self.is_open = True
 
     # ------------------------------------------------------------------ from the client
@@ -181,6 +191,9 @@ class Mediator:
     def roots_changed(self) -> None:
         self.back.roots_changed()
 
+    def client_progress(self, params: Members) -> None:
+        self.back.client_progress(params)
+
     def client_task(self, params: Members) -> None:
         self.back.task(params)
 
@@ -200,6 +213,11 @@ class Mediator:
         self.join(caller.revision, ready.revision)
         self.inquiries.begin(caller, self._up, self._down)
         offered = server_capabilities(ready.capabilities, ready.revision, caller.revision)
+        if ready.flaws:
+            flaws = ", ".join(ready.flaws)
+            text = f"capabilities of the server that are no objects were read as well as they can be: {flaws}"
+            self.notes.note(Level.WARN, "upstream", text)
+        self._note_left_out("capabilities", ready.capabilities.keys() - offered.keys())
         if self.is_remote and ready.info is not None:
             ready = replace(ready, info=icons.clean_info(ready.info))
         self.front.opened(replace(ready, capabilities=self.profile.mask_server(offered)), now)
@@ -218,8 +236,8 @@ class Mediator:
         if refusal is not None:
             self.front.refused(refusal, now)
 
-    def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
-        self.front.progress(call, progress, total, message, now)
+    def progress(self, call: Call, params: Members, now: float) -> None:
+        self.front.progress(call, self._known("notifications/progress", params, PROGRESS), now)
 
     def told(self, call: Call, method: str, params: Members, now: float) -> None:
         if call in self.inflight:
@@ -281,6 +299,9 @@ class Mediator:
         if self.losses:
             self.report(call.method)
         if call.method == "tools/list":
+            if not self._has_seen_tools or "cursor" in call.params:
+                self._has_seen_tools = True
+                self._note_schemas(lowered)
             apply_quirks(self.profile, call.method, lowered, self._quirk)
         if self.is_remote:
             icons.without_remote(call.method, lowered)
@@ -323,7 +344,7 @@ class Mediator:
         self.front.changed(what, params)
 
     def logged(self, level: str, params: Members, now: float) -> None:
-        self.front.logged(level, params)
+        self.front.logged(level, self._known("notifications/message", params, MESSAGE))
 
     def elicitation_completed(self, params: Members, now: float) -> None:
         """Only a client that can be sent to a page knows what this is (S3-04)."""
@@ -422,6 +443,34 @@ class Mediator:
     def _note_refusal(self, call: Call, refusal: Refusal) -> None:
         text = f"{call.method} ({call.label}): refused by rule {refusal.row} at {refusal.place or 'the top'}"
         self.notes.note(Level.WARN, "translate", f"{text}: {refusal.detail}")
+
+    def _known(self, method: str, params: Members, names: frozenset[str]) -> Members:
+        """The params of a notification, for a side that may not know others; a `null` is nothing to it."""
+        if self._is_same:
+            return params
+        kept = {name: value for name, value in params.items() if name in names and (name == DATA or not is_null(value))}
+        if len(kept) < len(params) and method not in self._left_out:
+            self._left_out.add(method)
+            self._note_left_out(method, params.keys() - kept.keys())
+        return kept
+
+    def _note_left_out(self, where: str, names: Iterable[str]) -> None:
+        """Between different revisions some members are of no use to the other side: that is said, in one line."""
+        shown = ", ".join(sorted(ascii(name[:SHOWN]) for name in names))
+        if shown:
+            self.notes.note(Level.INFO, "translate", f"{where}: left out for the other side's revision: {shown}")
+
+    def _note_schemas(self, result: Members) -> None:
+        """Tools for which some clients drop the whole list are named, once; a profile may repair them."""
+        if self.profile.quirks.repair_input_schemas:
+            return  # each repair is told
+        for item in items_of(result.get("tools")) or ():
+            tool = object_in(item) or {}
+            found = flaws(tool.get("inputSchema"))
+            if found:
+                text = f"tool {(text_of(tool.get('name')) or '')[:SHOWN]!a}: inputSchema, {found[0]}"
+                remedy = f"{found[0].refused_by} may drop all tools for it; the quirk repair_input_schemas repairs it"
+                self.notes.note(Level.WARN, "tools", f"{text}: {remedy}")
 
     def _quirk(self, text: str) -> None:
         self.notes.note(Level.INFO, "quirk", text)

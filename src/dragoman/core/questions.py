@@ -242,7 +242,7 @@ def _judged_elicitation(original: Original, given: Raw, way: _Way) -> Raw:
     """The action, and content for nothing but the accept of a form (ANS-01 to ANS-03, CONT-05)."""
     result = _lifted(ELICITATION, shapes.ELICIT_RESULT, given, way)
     content = result.pop("content", EMPTY)
-    kept: Members = {"action": result["action"]}
+    kept: Members = dict(result)
     if text_of(result["action"]) == "accept":
         if original.empty_form:
             kept["content"] = EMPTY
@@ -250,8 +250,6 @@ def _judged_elicitation(original: Original, given: Raw, way: _Way) -> Raw:
             if not original.form.accepts(content):
                 raise _Failed(Cause.INVALID_CLIENT_ANSWER, "its answer does not fit the requestedSchema")
             kept["content"] = content
-    if "_meta" in result:
-        kept["_meta"] = result["_meta"]
     return closed(kept)
 
 

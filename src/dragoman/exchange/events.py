@@ -128,12 +128,16 @@ class ServerError:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What the server said of itself; capability members are objects and nothing else."""
+    """What the server said of itself; capability members are objects and nothing else.
+
+    `flaws` say what of it was written otherwise than it was read.
+    """
 
     revision: Revision
     capabilities: Members
     info: Raw | None = None
     instructions: Raw | None = None
+    flaws: tuple[str, ...] = ()
 
 
 class Changed(Enum):

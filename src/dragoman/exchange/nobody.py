@@ -19,7 +19,7 @@ class Nobody(FromServer):
     def not_ready(self, why: Fault | ServerError, now: float) -> None:
         pass
 
-    def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
+    def progress(self, call: Call, params: Members, now: float) -> None:
         pass
 
     def told(self, call: Call, method: str, params: Members, now: float) -> None:
@@ -96,7 +96,7 @@ class Unmoved(Front):
     def refused(self, why: Fault | ServerError, now: float) -> None:
         pass
 
-    def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
+    def progress(self, call: Call, params: Members, now: float) -> None:
         pass
 
     def told(self, call: Call, method: str, params: Members, now: float) -> None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import msgspec
 from msgspec import Raw
 
 from dragoman import __version__
@@ -11,7 +10,8 @@ from dragoman.exchange.events import Ready
 from dragoman.profile import Profile
 from dragoman.revisions import LATEST_LEGACY, STATELESS, Era, Revision, named
 from dragoman.revisions.capabilities import client_capabilities
-from dragoman.wire.members import Members, closed, items_of, object_in, own, raw, text_of
+from dragoman.revisions.tolerance import declared, implementation
+from dragoman.wire.members import Members, closed, object_in, own, raw, text_of
 
 IMPLEMENTATION = ("name", "title", "version", "icons", "description", "websiteUrl")
 
@@ -27,8 +27,11 @@ class Identity:
         return raw({"name": self.name, "version": self.version})
 
 
-def read_initialize(params: Raw | None, profile: Profile, level: str | None) -> Caller | None:
-    """The caller that an `initialize` introduces; `None` when its params are not valid (INIT-02)."""
+def read_initialize(params: Raw | None, profile: Profile, level: str | None) -> tuple[Caller, tuple[str, ...]] | None:
+    """The caller that an `initialize` introduces, and what of it was written otherwise than it was read.
+
+    `None` when its params are not valid (INIT-02).
+    """
     members = object_in(params)
     if members is None:
         return None
@@ -37,18 +40,10 @@ def read_initialize(params: Raw | None, profile: Profile, level: str | None) -> 
         return None
     if text_of(info.get("name")) is None or text_of(info.get("version")) is None:
         return None
-    given = members.get("capabilities")
-    declared = object_in(given) if given is not None else {}
-    if declared is None:
-        return None
     revision = reply_revision(asked, profile)
-    capabilities = profile.mask_client(client_capabilities(declared, revision, revision))
-    return Caller(
-        revision,
-        {name: own(value) for name, value in capabilities.items()},
-        own(members["clientInfo"]),
-        level,
-    )
+    said = declared(members.get("capabilities"))
+    capabilities = profile.mask_client(client_capabilities(said.members, revision, revision))
+    return Caller(revision, capabilities, own(members["clientInfo"]), level), said.flaws
 
 
 def reply_revision(asked: str, profile: Profile) -> Revision:
@@ -61,7 +56,7 @@ def reply_revision(asked: str, profile: Profile) -> Revision:
 
 def initialize_result(ready: Ready, caller: Caller, fallback: Identity) -> Raw:
     """The result of a successful `initialize`, made of nothing but what the server declared (INIT-07)."""
-    info = server_info(ready.info)
+    info = server_info(ready.info, is_whole=ready.revision is caller.revision)
     members: dict[str, object] = {
         "protocolVersion": caller.revision.name,
         "capabilities": ready.capabilities,
@@ -84,27 +79,14 @@ def discovered(ready: Ready) -> Members:
     return members | {"ttlMs": Raw(b"0"), "cacheScope": Raw(b'"private"')}
 
 
-def server_info(given: Raw | None) -> Raw | None:
-    """The server's own description, if it is usable: known members only, all of the right shape (IRES-05, IRES-06)."""
-    members = object_in(given)
-    if members is None or not text_of(members.get("name")):
-        return None
-    kept: Members = {}
-    for name in IMPLEMENTATION:
-        value = members.get(name)
-        if value is None:
-            continue
-        if not (_icons(value) if name == "icons" else text_of(value) is not None):
-            return None
-        kept[name] = value
-    return closed(kept) if "version" in kept else None
+def server_info(given: Raw | None, *, is_whole: bool = False) -> Raw | None:
+    """The server's own description, if it is usable (IRES-05, IRES-06).
 
-
-def _icons(value: Raw) -> bool:
-    items = items_of(value)
-    if items is None:
-        return False
-    try:
-        return all(text_of((object_in(item) or {}).get("src")) is not None for item in items)
-    except msgspec.DecodeError:
-        return False
+    With `is_whole` all members stay, as between equal revisions; else those that are known.
+    """
+    usable = implementation(given)
+    if usable is None or is_whole:
+        return usable
+    members = object_in(usable) or {}
+    kept = {name: members[name] for name in IMPLEMENTATION if name in members}
+    return usable if len(kept) == len(members) else closed(kept)

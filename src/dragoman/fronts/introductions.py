@@ -10,7 +10,8 @@ from dragoman.exchange.caller import LEVELS, Caller
 from dragoman.exchange.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PREFIX, PROTOCOL_VERSION
 from dragoman.faults import Cause, Fault
 from dragoman.revisions import STATELESS, Era, named
-from dragoman.wire.members import Members, first_byte, is_object, object_in, own, text_of
+from dragoman.revisions.tolerance import declared
+from dragoman.wire.members import Members, first_byte, is_object, own, text_of
 
 KEPT = 64
 """Different words that are remembered. Clients whose words differ in every request are read anew each time."""
@@ -68,21 +69,21 @@ class Introductions:
         known = self._callers.get(said)
         if known is not None:
             return known
-        name, capabilities = text_of(meta.get(PROTOCOL_VERSION)), object_in(meta.get(CLIENT_CAPABILITIES))
+        name, given = text_of(meta.get(PROTOCOL_VERSION)), meta.get(CLIENT_CAPABILITIES)
         if name is None:
             return Fault(Cause.MISSING_META, f"{PROTOCOL_VERSION} is missing or no string")
         revision = named(name)
         if revision is None or revision.era is Era.LEGACY:
             supported = [revision.name for revision in STATELESS]
             return Fault(Cause.UNSUPPORTED_VERSION, extra=(("supported", supported), ("requested", name)))
-        if capabilities is None:
+        if given is None or first_byte(given) not in b"{[":
             return Fault(Cause.MISSING_META, f"{CLIENT_CAPABILITIES} is missing or no object")
         info, level = meta.get(CLIENT_INFO), text_of(meta.get(LOG_LEVEL))
         if LOG_LEVEL in meta and level not in LEVELS:
             return Fault(Cause.MISSING_META, f"{LOG_LEVEL} is no level")
         caller = Caller(
             revision,
-            {name: own(value) for name, value in capabilities.items()},
+            declared(given).members,
             own(info) if info is not None and is_object(info) else None,
             level,
             principal,

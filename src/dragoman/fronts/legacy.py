@@ -35,7 +35,7 @@ from dragoman.revisions.methods import FORWARDED, TASK_STATUS, TASKS
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, id_key, is_id
 from dragoman.wire.lines import Overlong
-from dragoman.wire.members import EMPTY, Members, closed, encoded, first_byte, is_object, object_in, text_of
+from dragoman.wire.members import EMPTY, Members, closed, encoded, first_byte, is_null, is_object, object_in, text_of
 
 _members = msgspec.json.Decoder(dict[str, Raw]).decode
 
@@ -57,6 +57,7 @@ class Legacy:
         self.subscriptions = Subscriptions(Filter(), may_subscribe=False)
         self.level: str | None = None
         self.gone = Fault(Cause.UPSTREAM_EXITED)
+        self._is_same = False  # both sides speak one revision
         self._shares_tasks = False  # both sides are of the revision that has tasks
         self._of_tasks: frozenset[str] = frozenset()  # what the client may ask about those of the server
         self._caller: Caller | None = None
@@ -253,10 +254,16 @@ class Legacy:
         self.middle.call(call, now)
 
     def _open(self, frame: Frame, id: bytes, now: float) -> None:
-        caller = read_initialize(frame.params if frame.params is not UNSET else None, self.profile, self.level)
-        if caller is None:
+        read = read_initialize(frame.params if frame.params is not UNSET else None, self.profile, self.level)
+        if read is None:
             self._fail(id, Fault(Cause.INVALID_PARAMS))
             return
+        caller, flaws = read
+        if flaws:
+            text = (
+                f"capabilities of the client that are no objects were read as well as they can be: {', '.join(flaws)}"
+            )
+            self.notes.note(Level.WARN, "client", text)
         self.state = State.INITIALIZING
         self._caller = caller
         self._flight[self._slot(id)] = Opening(id, self._lane)
@@ -312,6 +319,10 @@ class Legacy:
                 subscriptions.started = True
                 assert self._caller is not None
                 self.middle.watch(0, subscriptions.filter(()), now)
+        elif method == "notifications/progress" and self._is_same and len(self.asking):
+            given = object_in(params) if isinstance(params, Raw) else None
+            if given is not None:
+                self.middle.client_progress(given)
         elif method == TASK_STATUS and self._shares_tasks and self._caller is not None and self._caller.has("tasks"):
             given = object_in(params) if isinstance(params, Raw) else None
             if given is not None:
@@ -349,7 +360,11 @@ class Legacy:
         if frame.result is UNSET and frame.error is UNSET:
             self._misshapen(frame, now)
             return
-        answer = Answered(frame.result) if frame.result is not UNSET else Erred(_error_of(frame))
+        has_error = frame.error is not UNSET and not is_null(frame.error)
+        if frame.result is not UNSET and not (has_error and is_null(frame.result)):
+            answer: Answered | Erred = Answered(frame.result)
+        else:
+            answer = Erred(_error_of(frame))
         self._answered(bytes(frame.id) if frame.id is not UNSET else b"null", answer, now)
 
     def _answered(self, id: bytes, answer: Answered | Erred, now: float) -> None:
@@ -387,6 +402,7 @@ class Legacy:
             return
         self.state = State.READY
         self.subscriptions = promised(ready)
+        self._is_same = caller.revision is ready.revision
         self._shares_tasks = caller.revision.has(Trait.TASKS) and ready.revision.has(Trait.TASKS)
         self._of_tasks = TASKS if self._shares_tasks and "tasks" in ready.capabilities else frozenset()
         self._answer(opening.id, initialize_result(ready, caller, self.identity), opening.lane)
@@ -402,9 +418,9 @@ class Legacy:
             self._fail(opening.id, why, opening.lane)
         self._replay(now)
 
-    def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
+    def progress(self, call: Call, params: Members, now: float) -> None:
         assert isinstance(call, Waiting)
-        frame = call.progress_frame(progress, total, message, self.profile.progress_rate, now)
+        frame = call.progress_frame(params, self.profile.progress_rate, now)
         if frame is not None:
             self.out.tell(call.lane, frame)
 
@@ -464,8 +480,7 @@ class Legacy:
     def logged(self, level: str, params: Members) -> None:
         if self.level is not None and LEVELS.index(level) < LEVELS.index(self.level):
             return
-        kept = {name: params[name] for name in ("level", "logger", "data") if name in params}
-        self.out.tell(LINK, wire.notice("notifications/message", encoded(kept)))
+        self.out.tell(LINK, wire.notice("notifications/message", encoded(params)))
 
     def task(self, params: Members) -> None:
         self.out.tell(LINK, wire.notice(TASK_STATUS, closed(params)))

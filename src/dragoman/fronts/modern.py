@@ -231,12 +231,13 @@ class Modern:
     def refused(self, why: Fault | ServerError, now: float) -> None:
         pass
 
-    def progress(self, call: Call, progress: Raw, total: Raw | None, message: Raw | None, now: float) -> None:
+    def progress(self, call: Call, params: Members, now: float) -> None:
         assert isinstance(call, Request)
         if call.token is None or call.pace is None or self._flight.get(call.slot) is not call:
             return
-        if call.pace.admits(progress, self._rate, now):
-            self.out.tell(call.lane, progress_notice(call.token, progress, total, message))
+        value = params.get("progress")
+        if value is not None and call.pace.admits(value, self._rate, now):
+            self.out.tell(call.lane, progress_notice(call.token, params))
 
     def ask(self, call: Call, questions: list[Question], now: float) -> None:
         pass  # a question of a modern server is a result, and passes as one

@@ -4,7 +4,8 @@ from msgspec import Raw
 
 from dragoman.exchange.caller import Caller
 from dragoman.exchange.events import Call
-from dragoman.wire.members import Members
+from dragoman.wire.frame import notice
+from dragoman.wire.members import Members, encoded
 
 SHOWN = 60  # bytes of an id in a log line
 
@@ -40,18 +41,9 @@ class Pace:
         return True
 
 
-def progress_notice(token: bytes | Raw, progress: Raw, total: Raw | None, message: Raw | None) -> bytes:
+def progress_notice(token: bytes | Raw, params: Members) -> bytes:
     """The notification under the client's own token."""
-    pieces: list[bytes | Raw] = [
-        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":', token,
-        b',"progress":', progress,
-    ]  # fmt: skip
-    if total is not None:
-        pieces += (b',"total":', total)
-    if message is not None:
-        pieces += (b',"message":', message)
-    pieces.append(b"}}")
-    return b"".join(pieces)
+    return notice("notifications/progress", encoded({"progressToken": Raw(token), **params}))
 
 
 class Waiting(Call):
@@ -86,16 +78,15 @@ class Waiting(Call):
         """The client's id for it, cut to a length that a log line can hold."""
         return f"id {self.id[:SHOWN].decode('utf-8', 'replace')}"
 
-    def progress_frame(
-        self, progress: Raw, total: Raw | None, message: Raw | None, rate: int | None, now: float
-    ) -> bytes | None:
+    def progress_frame(self, params: Members, rate: int | None, now: float) -> bytes | None:
         """The notification for the client; `None` when there is to be none.
 
         Only a client that gave a token hears of progress (PROG-01), and only of what its pace admits.
         """
-        if self.token is None or self.pace is None or not self.pace.admits(progress, rate, now):
+        value = params.get("progress")
+        if self.token is None or self.pace is None or value is None or not self.pace.admits(value, rate, now):
             return None
-        return progress_notice(self.token, progress, total, message)
+        return progress_notice(self.token, params)
 
 
 class Opening:

@@ -34,6 +34,7 @@ class Quirks:
     drop_non_object_output_schema: bool = False  # PROF-09
     strict_legacy_results: bool = False  # PROF-10
     keep_error_codes: bool = False  # decisions T29: codes that only a revision without a handshake has
+    repair_input_schemas: bool = False  # some clients drop all tools for one whose input schema is no object schema
     restore_resource_not_found: bool = False  # S4-16: the code that handshake revisions have for a missing resource
 
 

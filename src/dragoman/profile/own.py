@@ -17,7 +17,7 @@
     prefixes = ["com.example/"]
 
     [quirks]                    # normalize_array_items, drop_non_object_output_schema, strict_legacy_results,
-                                # restore_resource_not_found, keep_error_codes
+                                # repair_input_schemas, restore_resource_not_found, keep_error_codes
     [client_capabilities]       # sampling, elicitation, roots, experimental, extensions: false hides one
     [server_capabilities]       # list_changes, subscribe, logging: false hides one
 

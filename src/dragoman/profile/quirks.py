@@ -11,6 +11,7 @@ from msgspec import Raw, ValidationError
 
 from dragoman.profile import Profile
 from dragoman.profile.arrays import may_hold, with_items
+from dragoman.profile.input_schemas import flaws_of, repaired
 from dragoman.revisions.errors import RESOURCE_MISSING
 from dragoman.wire.members import Members, closed, encoded, items_of, object_in, opened, raw, text_of
 
@@ -22,22 +23,23 @@ def apply_quirks(profile: Profile, method: str, result: Members, note: Callable[
     if method != "tools/list":
         return
     quirks = profile.quirks
-    arrays = quirks.normalize_array_items
+    arrays, inputs = quirks.normalize_array_items, quirks.repair_input_schemas
     outputs = quirks.drop_non_object_output_schema or quirks.strict_legacy_results  # RES-13
     tools = result.get("tools")
-    if tools is None or not _may_fire(tools, arrays, outputs):
+    if tools is None or not (inputs or _may_fire(tools, arrays, outputs)):
         return
     items = items_of(tools)
     if items is None:
         return
     fires = False
     for index, item in enumerate(items):
-        if not _may_fire(item, arrays, outputs):
+        if not (inputs or _may_fire(item, arrays, outputs)):
             continue
         tool = object_in(item)
         if tool is None:
             continue
-        changed = arrays and normalize_array_items(tool, note)
+        changed = inputs and repair_input_schema(tool, note)
+        changed |= arrays and normalize_array_items(tool, note)
         changed |= outputs and drop_non_object_output_schema(tool, note)
         if changed:
             items[index] = closed(tool)
@@ -78,6 +80,16 @@ def drop_non_object_output_schema(tool: Members, note: Callable[[str], None]) ->
         return False
     del tool["outputSchema"]
     note(f"tool {_name(tool)}: removed its outputSchema, whose root is no object schema")
+    return True
+
+
+def repair_input_schema(tool: Members, note: Callable[[str], None]) -> bool:
+    """Make the tool's input schema an object schema that every client reads; tells whether it was none."""
+    after = repaired(tool.get("inputSchema"))
+    if after is None:
+        return False
+    note(f"tool {_name(tool)}: its inputSchema was repaired: {'; '.join(flaws_of(tool.get('inputSchema')))}")
+    tool["inputSchema"] = after
     return True
 
 

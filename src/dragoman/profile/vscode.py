@@ -1,7 +1,7 @@
 """The profile for the editor Visual Studio Code and the agents that run in it.
 
 The reasons: its chat stops at an array schema without `items`; one SDK that it uses refuses a whole tool list for one
-output schema that is no object; its apps read structured content of every type.
+input or output schema that is no object schema; its apps read structured content of every type.
 """
 
 from dragoman.profile import Profile, Quirks
@@ -13,7 +13,7 @@ PROFILE = Profile(
     reply_revision=LATEST_LEGACY,
     refuses_discover=True,
     passthrough=MetaPassthrough(keys=frozenset({"traceparent", "tracestate"}), prefixes=("vscode.",)),
-    quirks=Quirks(normalize_array_items=True, drop_non_object_output_schema=True),
+    quirks=Quirks(normalize_array_items=True, drop_non_object_output_schema=True, repair_input_schemas=True),
     keep_structure=True,
     progress_rate=50,
 )

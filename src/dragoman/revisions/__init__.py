@@ -26,7 +26,6 @@ class Trait(Enum):
     PRIMED_STREAMS = "an event without data at the begin of a stream, so that it can be resumed from there"
     COMPLETIONS = "the completions capability"
     TASKS = "tasks, which either side may ask of the other"
-    NEGOTIATED = "a client must ask only for what the server declared in the handshake"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,6 @@ ORDER: tuple[Revision, ...] = (
             {
                 Trait.COMPLETIONS,
                 Trait.ELICITATION,
-                Trait.NEGOTIATED,
                 Trait.TYPED_STRUCTURE,
                 Trait.VERSION_HEADER,
             }
@@ -71,7 +69,6 @@ ORDER: tuple[Revision, ...] = (
                 Trait.PRIMED_STREAMS,
                 Trait.TASKS,
                 Trait.ELICITATION_MODES,
-                Trait.NEGOTIATED,
                 Trait.SAMPLING_TOOLS,
                 Trait.TYPED_STRUCTURE,
                 Trait.VERSION_HEADER,

@@ -1,8 +1,8 @@
 """What a peer may be told of the other peer's capabilities.
 
-A capability counts when its value is an object, and those of its members that the protocol names are objects too;
-else the whole capability is left out (CAP-08). What counts is passed in the bytes in which it was declared, and nothing
-is added (CAP-02, CAP-03), with these exceptions:
+A capability counts when its value is an object (`tolerance.declared` reads what is nearly one). Between equal revisions
+all that counts passes. Else what the protocol names is passed in the bytes in which it was declared, and nothing is
+added (CAP-02, CAP-03), with these exceptions:
 
 * `roots` is `{}` wherever one side is modern, because only legacy peers tell that roots changed (CAP-04, S4-13).
 * `sampling` and `elicitation` lose the modes that one of the two revisions does not have; a client that can show only
@@ -18,25 +18,11 @@ from collections.abc import Callable
 from msgspec import Raw
 
 from dragoman.revisions import Era, Revision, Trait
-from dragoman.revisions.methods import TASKS
 from dragoman.wire.members import EMPTY, Members, closed, is_object, is_true, object_in
 
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
 FLAGS = ("listChanged", "subscribe")
 BOOLEANS = (b"true", b"false")
-
-NEEDS = {
-    "completion/complete": "completions",
-    "prompts/get": "prompts",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/read": "resources",
-    "resources/templates/list": "resources",
-    "tools/call": "tools",
-    "tools/list": "tools",
-    **dict.fromkeys(TASKS, "tasks"),
-}
-"""The capability of a server that a request to it takes for granted."""
 
 _Judge = Callable[[Raw, Revision, Revision], Raw | None]
 
@@ -60,17 +46,12 @@ def has_flag(declared: Members, capability: str, flag: str) -> bool:
     return is_true((object_in(declared.get(capability)) or {}).get(flag))
 
 
-def undeclared(declared: Members, revision: Revision) -> frozenset[str]:
-    """The requests that a client of `revision` must not send to a server that declared this (H-15)."""
-    if not revision.has(Trait.NEGOTIATED):
-        return frozenset()
-    return frozenset(method for method, needed in NEEDS.items() if needed not in declared)
-
-
 def _judged(declared: Members, source: Revision, target: Revision, judges: dict[str, _Judge]) -> Members:
     kept: Members = {}
     for name, value in declared.items():
         judge = judges.get(name)
+        if judge is None and source is target and is_object(value):
+            kept[name] = value
         verdict = judge(value, source, target) if judge is not None and is_object(value) else None
         if verdict is not None:
             kept[name] = verdict

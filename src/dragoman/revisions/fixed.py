@@ -1,9 +1,10 @@
 """Members of a request whose JSON type every revision fixes, so that another one can be said in none (REV-10).
 
-A `null` is let through: clients write it for what they leave out, and the server may well take it so.
+A `null` is let through: clients write it for what they leave out, and the server may well take it so. An empty array is
+an empty object to languages with one type for both, and becomes one.
 """
 
-from dragoman.wire.members import Members, first_byte, is_null
+from dragoman.wire.members import EMPTY, Members, first_byte, is_null
 
 TEXT, OBJECT = (0x22, "a string"), (0x7B, "an object")
 """The first byte of such a value, and what it is called."""
@@ -23,11 +24,13 @@ FIXED: dict[str, tuple[tuple[str, int, str], ...]] = {
 
 
 def misfit(method: str, params: Members) -> tuple[str, str] | None:
-    """The first member of another type than all revisions want, and what they want."""
+    """The first member of another type than all revisions want, and what they want; `params` are mended in place."""
     for name, begins, kind in FIXED.get(method, ()):
         value = params.get(name)
         if value is None or memoryview(value)[0] == begins:
             continue
-        if first_byte(value) != begins and not is_null(value):
+        if begins == OBJECT[0] and bytes(value).translate(None, b" \t\r\n") == b"[]":
+            params[name] = EMPTY
+        elif first_byte(value) != begins and not is_null(value):
             return name, kind
     return None

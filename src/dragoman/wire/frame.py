@@ -16,7 +16,7 @@ from msgspec import UNSET, Raw, UnsetType
 from dragoman.wire import guard, salvage
 from dragoman.wire.compact import compact
 from dragoman.wire.lines import Overlong
-from dragoman.wire.members import Members, first_byte, object_in
+from dragoman.wire.members import Members, first_byte, is_null, object_in
 
 
 class Frame(msgspec.Struct, gc=False):
@@ -113,7 +113,7 @@ def parse_opened(data: bytes | Overlong) -> Opened | Broken | Batch:
     """`parse`, for a reader who opens every body anyway: a large result is walked once and not twice."""
     if type(data) is bytes and (data.isascii() or guard.is_utf8(data)):
         try:
-            return _opened(data)
+            return _settled(_opened(data))
         except (msgspec.DecodeError, RecursionError):
             pass  # the slow path says what it is
     frame = parse(data)
@@ -121,7 +121,15 @@ def parse_opened(data: bytes | Overlong) -> Opened | Broken | Batch:
         return frame
     params = object_in(frame.params) if frame.params is not UNSET else UNSET
     result = object_in(frame.result) if frame.result is not UNSET else UNSET
-    return Opened(frame.jsonrpc, frame.id, frame.method, {} if params is None else params, result, frame.error)
+    opened = Opened(frame.jsonrpc, frame.id, frame.method, {} if params is None else params, result, frame.error)
+    return _settled(opened)
+
+
+def _settled(frame: Opened) -> Opened:
+    """A response whose result is no object has an error if it has one at all (decisions T21)."""
+    if frame.result is None and frame.error is not UNSET and not is_null(frame.error):
+        frame.result = UNSET
+    return frame
 
 
 def _second_look(data: bytes, error: msgspec.DecodeError) -> Parsed:

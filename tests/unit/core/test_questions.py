@@ -342,7 +342,7 @@ ERROR = raw({"code": -32000, "message": "no", "data": {"a": [1.0]}})
         (form(), {"action": "decline", "content": {"name": 1}}, {"action": "decline"}),
         (form(), {"action": "cancel", "content": {}}, {"action": "cancel"}),
         (form(), {**ACCEPT, "_meta": {}}, ACCEPT),
-        (form(), {**ACCEPT, "_meta": {"a": 1}, "extra": 1}, {**ACCEPT, "_meta": {"a": 1}}),
+        (form(), {**ACCEPT, "_meta": {"a": 1}, "extra": 1}, {**ACCEPT, "_meta": {"a": 1}, "extra": 1}),
         (form({"n": {"type": "number"}}), HALVES, HALVES),
         (form(MULTI), SEVERAL, SEVERAL),
         (form({}), {"action": "accept", "content": {"continue": "Continue"}}, {"action": "accept", "content": {}}),

@@ -127,7 +127,7 @@ LANES = pytest.mark.parametrize("lane", [LINK, 7], ids=["pipe", "lane"])
         (request(1, "x", _meta={CAPABILITIES: {}}), (1, -32602, "missing_meta")),
         (request(1, "x", _meta={**META, VERSION: 5}), (1, -32602, "missing_meta")),
         (request(1, "x", _meta={**META, VERSION: None}), (1, -32602, "missing_meta")),
-        (request(1, "x", _meta={**META, CAPABILITIES: []}), (1, -32602, "missing_meta")),
+        (request(1, "x", _meta={**META, CAPABILITIES: 1}), (1, -32602, "missing_meta")),
         (request(1, "x", _meta={**META, CAPABILITIES: None}), (1, -32602, "missing_meta")),
         (request(1, "x", _meta={**META, VERSION: "2099-01-01"}), (1, -32022, "unsupported_version")),
         (request(1, "x", _meta={VERSION: "2099-01-01"}), (1, -32022, "unsupported_version")),
@@ -287,7 +287,7 @@ def test_progress_has_the_client_s_token(token: Any, lane: int) -> None:
     call = scene.begin(modern(request(1, "tools/call"), progressToken=token), lane)
     assert call.wants_progress
     scene.front.told(call, "notifications/progress", members(progressToken="9.1", progress=1, total=2), 0.0)
-    scene.front.progress(call, Raw(b"2"), None, Raw(b'"m"'), 0.0)
+    scene.front.progress(call, {"progress": Raw(b"2"), "message": Raw(b'"m"')}, 0.0)
     assert [told for told, _ in scene.told] == [lane, lane]
     first, second = (frame["params"] for _, frame in scene.told)
     assert first == {"progressToken": token, "progress": 1, "total": 2}

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.revisions import LATEST, LATEST_LEGACY, ORDER, Revision, named
-from dragoman.revisions.capabilities import NEEDS, client_capabilities, server_capabilities, undeclared
-from dragoman.revisions.methods import FORWARDED
-from dragoman.revisions.methods import TASKS as METHODS_OF_TASKS
+from dragoman.revisions.capabilities import client_capabilities, server_capabilities
 from dragoman.wire.members import closed, opened
 from support import official
 
@@ -166,18 +164,3 @@ def test_official_examples_fit_everywhere(target: Revision) -> None:
         declared = json.loads(path.read_bytes())
         tell = client if path.parent.name == "ClientCapabilities" else server
         assert official.faults_of(target.name, path.parent.name, tell(declared, LATEST, target)) == []
-
-
-def test_every_forwarded_method_needs_a_capability() -> None:
-    assert set(NEEDS) == FORWARDED | METHODS_OF_TASKS
-
-
-@pytest.mark.parametrize(
-    ("name", "strict"),
-    [("2024-11-05", False), ("2025-03-26", False), ("2025-06-18", True), ("2025-11-25", True), ("2026-07-28", False)],
-)
-def test_what_was_not_declared_is_asked_only_where_the_revision_lets_it(name: str, strict: bool) -> None:
-    declared = opened(b'{"tools":{},"resources":{}}')
-    for method in FORWARDED:
-        wanted = strict and NEEDS[method] not in ("tools", "resources")
-        assert (method in undeclared(declared, revision(name))) is wanted
