@@ -81,6 +81,12 @@ class Cause(StrEnum):
     ACCESS_REFUSED = "access_refused"
     REAUTHORIZATION_REQUIRED = "reauthorization_required"
     SANDBOX = "sandbox"
+    CLIENT_TOO_SLOW = "client_too_slow"
+    TOO_MANY_SESSIONS = "too_many_sessions"
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    NO_ENDPOINT = "no_endpoint"
+    UNSUPPORTED_MEDIA = "unsupported_media"
     SHUTTING_DOWN = "shutting_down"
     INTERNAL = "internal"
 
@@ -306,6 +312,30 @@ TABLE: dict[Cause, tuple[int, str]] = {
         INTERNAL_ERROR,
         "The upstream server needs a sign-in, and the sandbox around this bridge lets it open neither a browser nor "
         "the port of the redirect. Turn the sandbox off for this server.",
+    ),
+    Cause.CLIENT_TOO_SLOW: (
+        INTERNAL_ERROR,
+        "The client did not take what this stream had for it, and the bridge can keep no more. Read the stream while "
+        "it comes, and send the request again.",
+    ),
+    Cause.TOO_MANY_SESSIONS: (
+        INTERNAL_ERROR,
+        "The bridge serves as many clients as it may. Try again in a while, or end a session that is not needed.",
+    ),
+    Cause.UNAUTHORIZED: (
+        INVALID_REQUEST,
+        "This endpoint lets in who brings a bearer token that it knows. Ask whoever runs it for one, and send it in "
+        "the Authorization header.",
+    ),
+    Cause.FORBIDDEN: (
+        INVALID_REQUEST,
+        "This endpoint is not for requests with this Host or Origin. Whoever runs it can allow them with --allow-host "
+        "and --allow-origin.",
+    ),
+    Cause.NO_ENDPOINT: (INVALID_REQUEST, "There is no MCP endpoint at this path. Check the path of the URL."),
+    Cause.UNSUPPORTED_MEDIA: (
+        INVALID_REQUEST,
+        "This endpoint takes one JSON-RPC message as application/json, and answers with JSON or an event stream.",
     ),
     Cause.SHUTTING_DOWN: (INTERNAL_ERROR, "The bridge is being stopped; this request was not finished."),
     Cause.INTERNAL: (

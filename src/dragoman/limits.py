@@ -44,22 +44,29 @@ class Reception:
 
     body: int = 4 << 20  # bytes of one POST
     head: int = 16 << 10  # bytes of the request line and headers
+    headers: int = 256  # of one request
     head_time: float = 10.0  # for the head to arrive
     body_time: float = 60.0  # for the body to arrive
     idle: float = 60.0  # of a connection without a request
+    linger: float = 2.0  # for the rest of a request that was answered before it had come
     stall: float = 60.0  # of a client that takes nothing of what is written to it
     connections: int = 1024
+    per_address: int = 256  # connections of one address beyond this machine
     exchanges: int = 1024  # requests in flight of all clients without a session together
     sessions: int = 10_000
+    sessions_per_caller: int = 1000
+    servers: int = 256  # processes of a server that keeps state
+    servers_per_caller: int = 64
     session_idle: float = 86_400.0  # from a client's last message to the end of its session (B67)
+    unheld_idle: float = 1800.0  # the same of a session that no client holds a stream of
     kept_idle: float = 600.0  # of a conversation of modern clients with a server that keeps state
     stream_after: float = 1.0  # an answer that takes longer becomes a stream of events
     comment_after: float = 15.0  # of silence on a stream (B131)
     kept: int = 1 << 20  # bytes of a stream that can be sent again
     waiting: int = 64 << 20  # bytes of a stream that its client has not taken yet
+    waiting_total: int = 256 << 20  # bytes of all streams that are kept or were not taken yet
     resume: float = 60.0  # for a client to take up a stream whose connection it lost
     abandon: float = 5.0  # from the loss of a connection that cannot be taken up to the end of its request
-    pulse: float = 0.25  # between two looks at what is due
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from support.listener import (
 PROVES = ("THTTP-01", "THTTP-05", "THTTP-06", "B41", "B66", "B67", "B163")
 pytestmark = pytest.mark.timeout(60)
 
-SOON = Reception(head_time=0.15, body_time=0.15, stall=0.2, pulse=0.02, stream_after=0.1)
+SOON = Reception(head_time=0.15, body_time=0.15, stall=0.2, stream_after=0.1, linger=0.15)
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 MANY = b"100000\r\n%b\r\n" % (b" " * 0x100000)
 
@@ -156,7 +156,6 @@ async def test_a_connection_that_is_no_request_ends(pieces: tuple[bytes, ...], s
     async with site() as one:
         said = await one.raw(*pieces)
         assert said.startswith(b"HTTP/1.1 %d " % status), said[:200]
-        assert b"\r\nconnection: close\r\n" in said.lower()
         assert not one.server.starts
         async with clients(one) as (client,):
             assert text_of(await client.modern(call(1, text="others work"))) == "others work"
@@ -200,16 +199,68 @@ async def test_a_connection_without_requests_ends() -> None:
         assert said.startswith(b"HTTP/1.1 400")
 
 
+def slow_call() -> bytes:
+    """A request whose answer takes long, as bytes on a connection."""
+    message = modern(call(1, "slow"))
+    body = json.dumps(message).encode()
+    head = "".join(f"{name}: {value}\r\n" for name, value in mirrored(message).items()).encode()
+    return HEAD + head + b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
 @scene
 async def test_one_connection_more_than_may_be_is_told_so() -> None:
+    """THTTP-05."""
     async with site(replace(SOON, connections=2, head_time=5)) as one:
         held = [await asyncio.open_connection("localhost", one.port) for _ in range(2)]
-        assert (await one.raw()).startswith(b"HTTP/1.1 503")
+        for _, writer in held:
+            writer.write(slow_call())
+        for reader, _ in held:
+            await reader.readuntil(b"\r\n\r\n")
+        said = await one.raw()
+        assert said.startswith(b"HTTP/1.1 503")
+        assert b"retry-after: 10" in said
         held[0][1].close()
         await asyncio.sleep(0.05)
         async with clients(one) as (client,):
             assert text_of(await client.modern(call(1, text="room"))) == "room"
         held[1][1].close()
+
+
+@scene
+async def test_connections_that_wait_for_nothing_make_room_for_one_that_does() -> None:
+    """However many they are, and whatever they sent (C1): strangers first, and of them who waits longest."""
+    refused = HEAD + b"Content-Length: 2\r\n\r\n{}"
+    async with site(replace(SOON, connections=100, head_time=60, idle=60)) as one:
+        held = [await asyncio.open_connection("localhost", one.port) for _ in range(100)]
+        for number, (_, writer) in enumerate(held):
+            writer.write((refused + b"P", b"\r\n", b"POST", b"")[number % 4])
+        await asyncio.sleep(0.1)
+        async with clients(one) as (client,):
+            assert text_of(await client.modern(call(1, text="served"))) == "served"
+        for _, writer in held:
+            writer.close()
+
+
+@pytest.mark.parametrize("behind", [b"P", b"\r\n", b"\r\n\r\n", b"POST /mcp HTTP/1.1\r\nX: y"])
+@scene
+async def test_a_byte_behind_an_answer_gives_no_more_time_than_a_head_has(behind: bytes) -> None:
+    """C1."""
+    async with site(replace(SOON, idle=60)) as one:
+        started = asyncio.get_running_loop().time()
+        said = await one.raw(HEAD + b"Content-Length: 2\r\n\r\n{}", behind, pause=0.05)
+        assert said.startswith(b"HTTP/1.1 400")
+        assert asyncio.get_running_loop().time() - started < 5
+
+
+@scene
+async def test_a_body_that_nobody_waits_for_does_not_hold_its_connection() -> None:
+    """The answer was a refusal of the head alone (C1)."""
+    head = b"POST /other HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
+    async with site(replace(SOON, idle=60, body_time=60, linger=0.1)) as one:
+        started = asyncio.get_running_loop().time()
+        said = await one.raw(head, b"half")
+        assert said.startswith(b"HTTP/1.1 404")
+        assert asyncio.get_running_loop().time() - started < 5
 
 
 @scene
@@ -256,7 +307,7 @@ async def test_two_hundred_sessions_at_once_each_get_their_own_answers() -> None
             assert [text_of(answer) for answer in answers] == texts
 
         await asyncio.gather(*(work(number, client) for number, client in enumerate(many)))
-        assert len(one.listener.endpoint.sessions) == 200
+        assert len(one.listener.endpoint.directory.sessions) == 200
         assert one.server.starts == 1
 
 
@@ -312,7 +363,7 @@ def objects() -> int:
 
 @scene
 async def test_ten_thousand_abandoned_sessions_leave_nothing() -> None:
-    listener = Listener(reception=Reception(session_idle=100))
+    listener = Listener(reception=Reception(session_idle=100, unheld_idle=100))
     endpoint, body = listener.endpoint, json.dumps(initialize()).encode()
     await listener.open()
     await elapse(101)
@@ -324,16 +375,16 @@ async def test_ten_thousand_abandoned_sessions_leave_nothing() -> None:
         listener.server.frames.clear()
         for exchange in opened:
             assert isinstance(exchange, Exchange)
-            assert exchange.session in endpoint.sessions
+            assert exchange.session in endpoint.directory.sessions
             endpoint.finished(exchange)
 
     for _ in range(100):
         await hundred()
-    assert len(endpoint.sessions) == 10_000
+    assert len(endpoint.directory.sessions) == 10_000
     full = objects()
     await elapse(50)
     await elapse(101)
-    assert not endpoint.sessions
+    assert not endpoint.directory.sessions
     assert objects() - before < (full - before) / 1000
     await listener.close()
 

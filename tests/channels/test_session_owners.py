@@ -33,7 +33,7 @@ from support.tokens import AUDIENCE, NOW
 
 PROVES = ("B133",)
 
-LIMITS = replace(Limits(), reception=Reception(stream_after=0.02, comment_after=0.05, pulse=0.01))
+LIMITS = replace(Limits(), reception=Reception(stream_after=0.02, comment_after=0.05))
 OTHERS: list[dict[str, Any]] = [{"sub": "bob"}, {"client_id": "other"}, {"client_id": None}]
 
 

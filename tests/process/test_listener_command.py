@@ -1,17 +1,23 @@
 """The real command as a listener: its place, its clients, its server, and its end."""
 
 import asyncio
+import http.client
 import json
+import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
+import trustme
 
 from support.listener import (
     BOTH,
@@ -26,7 +32,7 @@ from support.listener import (
     text_of,
 )
 from support.listening import Listening
-from support.processes import DRAGOMAN, LOG_NAME, WAIT, Scripted, eventually, is_gone
+from support.processes import DRAGOMAN, LOG_NAME, WAIT, Scripted, eventually, is_gone, run
 
 PROVES = ("THTTP-01", "THTTP-04", "THTTP-06", "EXIT-05", "EXIT-06", "SDKSUB-05", "REV-04", "B41", "B45", "B66", "B163")
 pytestmark = pytest.mark.process
@@ -35,6 +41,12 @@ PROBED = 1
 """Processes of a server that was only asked of which era it is."""
 
 Make = Callable[..., Scripted]
+
+
+def port_of(one: Listening) -> int:
+    return urlsplit(one.url).port or 0
+
+
 no_windows = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind are POSIX's")
 
 
@@ -81,7 +93,7 @@ def test_a_server_that_dies_in_the_middle_of_a_stream_ends_it_with_an_error(scri
 
 
 @no_windows
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_answers_what_is_in_flight_and_ends_in_time(scripted: Make, number: int) -> None:
     server = scripted()
     with Listening(server.command) as one, one.client() as old, one.client() as new, one.client() as soon:
@@ -195,9 +207,87 @@ def test_a_token_lets_in_who_knows_it(scripted: Make, monkeypatch: pytest.Monkey
     monkeypatch.setenv("TOKEN", "s3cr3t")
     with Listening(scripted().command, "--auth-token-env", "TOKEN") as one, one.client() as client:
         for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": "s3cr3t"}):
-            assert client.post(modern(tool(1, "echo")), **headers) is None
+            assert error_of(client.post(modern(tool(1, "echo")), **headers))[1] == "unauthorized"
             assert client.status == 401
         message = modern(tool(1, "echo", text="in"))
         assert text_of(client.post(message, Authorization="Bearer s3cr3t")) == "in"
         assert one.stop() == 0
         assert b"s3cr3t" not in one.stderr
+
+
+@no_windows
+def test_a_hangup_reads_the_certificate_anew_and_keeps_the_sessions(scripted: Make, tmp_path: Path) -> None:
+    """C13."""
+    first, second = trustme.CA(), trustme.CA()
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+
+    def issue(authority: trustme.CA) -> ssl.SSLContext:
+        made = authority.issue_cert("localhost")
+        certificate.write_bytes(b"".join(blob.bytes() for blob in made.cert_chain_pems))
+        key.write_bytes(made.private_key_pem.bytes())
+        context = ssl.create_default_context()
+        context.load_verify_locations(cadata=authority.cert_pem.bytes().decode())
+        return context
+
+    def probed(trust: ssl.SSLContext) -> int:
+        connection = http.client.HTTPSConnection("localhost", port, timeout=10, context=trust)
+        connection.request("GET", "/healthz")
+        status = connection.getresponse().status
+        connection.close()
+        return status
+
+    before = issue(first)
+    words = ("--tls-cert", str(certificate), "--tls-key", str(key))
+    with Listening(scripted().command, *words, target="https://localhost:0/mcp") as one:
+        port = port_of(one)
+        assert probed(before) == 200
+        after = issue(second)
+        one.signal(signal.SIGHUP)
+        eventually("the new certificate", lambda: b"were read anew" in one.stderr)
+        assert probed(after) == 200
+        certificate.write_text("rubbish")
+        one.signal(signal.SIGHUP)
+        eventually("the complaint", lambda: b"so the old ones stay" in one.stderr)
+        assert probed(after) == 200
+        assert one.stop() == 0
+
+
+def test_the_probes_of_health_need_no_token_and_tell_nothing(scripted: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "s3cr3t")
+    with Listening(scripted().command, "--auth-token-env", "TOKEN") as one:
+        for path, status in (("/healthz", 200), ("/readyz", 200), ("/health", 404)):
+            connection = http.client.HTTPConnection("127.0.0.1", port_of(one), timeout=10)
+            connection.request("GET", path)
+            response = connection.getresponse()
+            assert response.status == status
+            assert (response.read() == b"") is (status == 200)
+            connection.close()
+        assert one.stop() == 0
+
+
+def test_variables_that_an_option_names_are_not_for_the_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """C6."""
+    told = tmp_path / "environment"
+    code = f"import os; open({str(told)!r}, 'w').write(' '.join(os.environ))"
+    monkeypatch.setenv("SECRET_TOKEN", "s3cr3t")
+    monkeypatch.setenv("SECRET_KEY", "0" * 64)
+    monkeypatch.setenv("OTHER", "1")
+    words = ("--auth-token-env", "SECRET_TOKEN", "--state-key-env", "SECRET_KEY")
+    with Listening((sys.executable, "-S", "-c", code), *words) as one, one.client() as client:
+        client.post(modern(tool(1, "echo")), Authorization="Bearer s3cr3t")
+        eventually("the server", lambda: told.exists() and told.read_text() != "")
+        assert one.stop() == 0
+    names = told.read_text().split()
+    assert "OTHER" in names
+    assert not {"SECRET_TOKEN", "SECRET_KEY"} & set(names)
+
+
+@pytest.mark.parametrize("token", ["with space", " padded", "ünicode", "tab\t"])
+def test_a_token_that_no_header_can_carry_is_refused_at_the_start(token: str) -> None:
+    """C17."""
+    done = run(
+        "--listen", "http://127.0.0.1:0/mcp", "--auth-token-env", "TOKEN", "--", "x", env={**os.environ, "TOKEN": token}
+    )
+    assert done.returncode == 2
+    assert b"no header can carry" in done.stderr
+    assert token.encode() not in done.stderr

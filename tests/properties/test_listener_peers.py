@@ -99,7 +99,7 @@ class Clients(RuleBasedStateMachine):
         if self.server.may_end is not None or len(self.clients) > 5:
             return
         stream = self.do(self.listener.get())
-        session = next(reversed(self.listener.endpoint.sessions))
+        session = next(reversed(self.listener.endpoint.directory.sessions))
         client = Client(session, "2024-11-05", stream, [Asked(set(), [], session, [stream])])
         self._post_to(client, hello("2024-11-05", id="hello"))
         self._post_to(client, notice("initialized"))
@@ -169,13 +169,15 @@ class Clients(RuleBasedStateMachine):
         one.may_lack |= not one.responses[-1].is_over
         one.responses[-1].hang_up()
         self.do(settle())
-        self.clients = [client for client in self.clients if client.session in self.listener.endpoint.sessions]
+        self.clients = [
+            client for client in self.clients if client.session in self.listener.endpoint.directory.sessions
+        ]
 
     @rule(place=places)
     @precondition(lambda self: self.asked)
     def resume(self, place: int) -> None:
         one = self.asked[place % len(self.asked)]
-        if one.session in self.listener.endpoint.sessions and one.responses[-1].ids:
+        if one.session in self.listener.endpoint.directory.sessions and one.responses[-1].ids:
             again = self.do(self.listener.get(one.session, last_event_id=one.responses[-1].ids[-1]))
             one.responses.append(again)
 
@@ -294,13 +296,13 @@ class Clients(RuleBasedStateMachine):
         assert self.finishes or left <= set(self.server.cancelled)
         self.listener.assert_idle()
         endpoint: Any = self.listener.endpoint
-        for session in endpoint.sessions.values():
+        for session in endpoint.directory.sessions.values():
             assert not session.streams
             assert not session._orphans
             assert not session.back._rounds
         stateless = endpoint._stateless
         assert stateless is None or not stateless.back._rounds
-        assert len(endpoint._shared._trunk._parties) == len(endpoint.sessions) + (stateless is not None)
+        assert len(endpoint._shared._trunk._parties) == len(endpoint.directory.sessions) + (stateless is not None)
         await self.listener.close()
 
 

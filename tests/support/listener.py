@@ -473,7 +473,7 @@ class Listener:
         """End it; nothing may be left of anybody."""
         await self.endpoint.aclose(grace)
         await settle()
-        assert not self.endpoint.sessions
+        assert not self.endpoint.directory.sessions
         self.assert_idle()
         assert not self.server.running
         assert not any(server.running for server in self.servers)
@@ -482,7 +482,10 @@ class Listener:
         """Nothing is in flight, and no table remembers what is over."""
         endpoint: Any = self.endpoint
         assert not endpoint._owners
-        parties: list[Any] = [*self.endpoint.sessions.values(), *([endpoint._stateless] if endpoint._stateless else [])]
+        parties: list[Any] = [
+            *self.endpoint.directory.sessions.values(),
+            *([endpoint._stateless] if endpoint._stateless else []),
+        ]
         for party in parties:
             assert not party.exchanges
             assert not len(party.mediator.inflight)

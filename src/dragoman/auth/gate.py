@@ -62,6 +62,9 @@ class ProtectedResource:
     def description(self) -> Reply:
         return self._description
 
+    def reload(self) -> None:
+        self._issuer.expire()
+
     async def _claims(self, token: str) -> Claims:
         """
         Raises:

@@ -82,6 +82,11 @@ class Issuer:
             raise Unavailable(news)
         return found
 
+    def expire(self) -> None:
+        """Ask for the keys again with the next token; until that is answered, those that are known serve."""
+        self._asked = float("-inf")
+        self._got = min(self._got, self._clock() - self._bounds.renew - 1)
+
     def _known(self, algorithm: str, kid: str | None) -> PyJWK | None:
         if self._clock() - self._got > self._bounds.keep:
             self._keys = None

@@ -11,15 +11,15 @@ from dragoman.cli.accounts import login, logout
 from dragoman.cli.check import OF_A_CHECK, check, reply_options, run_check
 from dragoman.cli.doctor import doctor
 from dragoman.cli.entry import Early
-from dragoman.cli.listeners import OWN_STREAMS, read_listener
+from dragoman.cli.listeners import OWN_STREAMS, listener_limits, read_listener
 from dragoman.cli.profiles import profile_options, read_profile
 from dragoman.cli.servers import read_server, url_options
-from dragoman.cli.signin import sign_in_options
+from dragoman.cli.signin import hide_variables, sign_in_options
 from dragoman.cli.words import OneOf, Plain, ToServer, Whole
 
 EPILOG = """\b
 In an editor's configuration:
-  {"mcpServers": {"demo": {"command": "dragoman", "args": ["--", "my-server", "--its-option"]}}}
+  {"mcpServers": {"demo": {"command": "dragoman", "args": ["my-server", "--its-option"]}}}
 Try it:  dragoman demo"""
 
 
@@ -42,10 +42,12 @@ def cli() -> None:
     """Let an MCP client and an MCP server of different revisions work together.
 
     \b
-    dragoman [OPTIONS] -- COMMAND [ARGS]...     start COMMAND, a server of any revision on stdio,
-                                                and serve it to a client on our stdio
-    dragoman [OPTIONS] URL                      the same for a server at a URL
-    dragoman bridge --help                      all options of that
+    dragoman [OPTIONS] COMMAND [ARGS]...     start COMMAND, a server of any revision on stdio,
+                                             and serve it to a client on our stdio
+    dragoman [OPTIONS] URL                   the same for a server at a URL
+    dragoman bridge --help                   all options of that
+
+    A -- before COMMAND is needed only when it is named as a command below.
     """
 
 
@@ -95,6 +97,7 @@ def cli() -> None:
 @click.option(
     "--allow-origin", metavar="ORIGIN", multiple=True, help="Let web pages of this origin in, too. May be repeated."
 )
+@listener_limits
 @click.option("--tls-cert", metavar="FILE", help="The certificate (PEM) of a listener on https.")
 @click.option("--tls-key", metavar="FILE", help="The private key (PEM) of that certificate.")
 @click.option("--tls-client-ca", metavar="FILE", help="Let only clients in that have a certificate of this CA (PEM).")
@@ -149,7 +152,7 @@ def cli() -> None:
 @click.argument("target", required=False)
 @click.pass_context
 def bridge(ctx: click.Context, /, **options: object) -> int:
-    """Serve one client: dragoman bridge [OPTIONS] (-- COMMAND [ARGS]... | URL)
+    """Serve one client: dragoman bridge [OPTIONS] ([--] COMMAND [ARGS]... | URL)
 
     A command is started when the client sends initialize, and ends with the client. Exit code 0 when the client's
     input ends, 1 when the server's process stops first, 2 when the command line is wrong.
@@ -172,6 +175,7 @@ def bridge(ctx: click.Context, /, **options: object) -> int:
     if isinstance(options["progress_rate"], int):
         profile = replace(profile, progress_rate=options["progress_rate"])
     state_key = _state_key(options["state_key_env"])
+    hide_variables(options)
     early = ctx.obj
     assert isinstance(early, Early)
     settings = Settings(

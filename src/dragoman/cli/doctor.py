@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli.servers import Server, read_server, url_options
-from dragoman.cli.words import OneOf, ToServer, Whole
+from dragoman.cli.words import OneOf, ToServer, Whole, first_word
 
 if TYPE_CHECKING:
     from dragoman.diagnostics.facts import Facts
@@ -23,8 +23,14 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 class Visitor(ToServer):
     """The server may also be named by a word of its own, in every form of --upstream."""
 
+    def split_at_command(self, ctx: click.Context, words: list[str]) -> tuple[list[str], list[str] | None]:
+        place = first_word(words, self)
+        if place is not None and place == len(words) - 1 and len(words[place].split()) > 1:
+            return words, None  # a whole command line in one word, as for --upstream
+        return super().split_at_command(ctx, words)
+
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return ["[OPTIONS] (-- COMMAND [ARGS]... | TARGET)"]
+        return ["[OPTIONS] ([--] COMMAND [ARGS]... | TARGET)"]
 
 
 @click.command(cls=Visitor)

@@ -22,7 +22,10 @@ if sys.platform != "win32":
 HEAVY = ("click", "msgspec", "asyncio", "uvloop", "dragoman.cli.run")
 PLAIN = {"--profile", "--name", "--discover-timeout", "--log-level", "--progress-rate"}
 PLAIN_FLAGS = {"--allow-downgrade", "--allow-reencode", "--restore-error-codes", "--keep-error-codes", "--merge-pages"}
-PROFILES = ("neutral", "vscode")  # as dragoman.profile.NAMES, which would cost its imports
+PROFILES = ("neutral", "handshake", "vscode")  # as dragoman.profile.NAMES, which would cost its imports
+SUBCOMMANDS = (
+    *("bridge", "check", "demo", "demo-server", "doctor", "help", "login", "logout", "profiles"),
+)  # as in dragoman.cli.commands
 READ = 1 << 16
 BRACKETS = 64  # no deeper than the limit of the bridge, whatever their order
 
@@ -53,10 +56,10 @@ def main(argv: list[str] | None = None) -> int:
 
 def plain_command(words: list[str]) -> tuple[str, ...] | None:
     """The upstream command when the command line is of the plainest form and its options look right."""
-    if "--" not in words:
+    end = words.index("--") if "--" in words else _first_word(words)
+    if end is None:
         return None
-    end = words.index("--")
-    options, command = words[:end], words[end + 1 :]
+    options, command = words[:end], words[end + 1 :] if "--" in words else words[end:]
     place = 0
     while place < len(options):
         name, equals, value = options[place].partition("=")
@@ -69,6 +72,15 @@ def plain_command(words: list[str]) -> tuple[str, ...] | None:
             return None
         place += 1
     return tuple(command) if command and command[0] else None
+
+
+def _first_word(words: list[str]) -> int | None:
+    """The place at which the command begins when no `--` says it, and it is beyond doubt."""
+    place = 0
+    while place < len(words) and words[place].startswith("--"):
+        place += 2 if words[place] in PLAIN else 1
+    is_command = place < len(words) and ":" not in words[place] and words[place] not in (*SUBCOMMANDS, "-h")
+    return place if is_command else None
 
 
 def _is_safe(name: str, value: str) -> bool:

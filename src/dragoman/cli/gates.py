@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dragoman.transports.http.server.listening import Place
 
 OF_TOKENS = ("auth_issuer", "auth_audience", "auth_scope")
+_TOKEN = re.compile(r"[\x21-\x7e]+")
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")  # a scope-token of RFC 6749 section 3.3
 
 
@@ -49,7 +50,11 @@ def read_gate(
         return Open()
     if not environment.get(variable):
         raise click.UsageError("the variable of --auth-token-env is not set, or empty")
-    return Token(environment[variable])
+    token = environment[variable]
+    if not _TOKEN.fullmatch(token):
+        text = "the token in the variable of --auth-token-env has space or characters that no header can carry"
+        raise click.UsageError(f"{text}; a client could never send it")
+    return Token(token)
 
 
 def _protected(

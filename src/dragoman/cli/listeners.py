@@ -1,12 +1,14 @@
 """Where a command line wants clients to come in, and who of them may: our own streams or a place on HTTP."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dragoman.cli.gates import OF_TOKENS, read_gate, read_public
+from dragoman.cli.words import Whole, with_options
+from dragoman.limits import Reception
 from dragoman.revisions import Era
 
 if TYPE_CHECKING:
@@ -18,7 +20,75 @@ OWN_STREAMS = "stdio:."
 OF_HTTP = (
     *("allow_host", "allow_origin", "public_url", "tls_cert", "tls_key", "tls_client_ca"),
     *("shared_upstream", "auth_token_env", *OF_TOKENS),
+    *("max_body_bytes", "max_sessions", "max_sessions_per_client", "max_servers", "max_servers_per_client"),
+    "session_idle",
 )
+LIMITS = {
+    "max_body_bytes": "body",
+    "max_sessions": "sessions",
+    "max_sessions_per_client": "sessions_per_caller",
+    "max_servers": "servers",
+    "max_servers_per_client": "servers_per_caller",
+    "session_idle": "unheld_idle",
+}
+"""The options that are limits of a listener, each with the limit's name."""
+
+_MANY = Whole(1, 1_000_000)
+_DEFAULT = Reception()
+listener_limits = with_options(
+    (
+        click.option(
+            "--max-body-bytes",
+            metavar="BYTES",
+            type=Whole(1, 1 << 30),
+            default=_DEFAULT.body,
+            show_default=True,
+            help="Largest request body of a client of the listener.",
+        ),
+        click.option(
+            "--max-sessions",
+            metavar="N",
+            type=_MANY,
+            default=_DEFAULT.sessions,
+            show_default=True,
+            help="Most sessions of the listener.",
+        ),
+        click.option(
+            "--max-sessions-per-client",
+            metavar="N",
+            type=_MANY,
+            default=_DEFAULT.sessions_per_caller,
+            show_default=True,
+            help="Most sessions of one principal.",
+        ),
+        click.option(
+            "--max-servers",
+            metavar="N",
+            type=_MANY,
+            default=_DEFAULT.servers,
+            show_default=True,
+            help="Most processes of a server that keeps state.",
+        ),
+        click.option(
+            "--max-servers-per-client",
+            metavar="N",
+            type=_MANY,
+            default=_DEFAULT.servers_per_caller,
+            show_default=True,
+            help="Most of those for one principal.",
+        ),
+        click.option(
+            "--session-idle",
+            metavar="SECONDS",
+            type=Whole(1, 604_800),
+            default=int(_DEFAULT.unheld_idle),
+            show_default=True,
+            help="Life of a session that its client neither uses nor holds a stream of.",
+        ),
+    )
+)
+"""A command that can be told how many clients a listener serves, and how much of each."""
+
 STRANGERS = (
     "clients from beyond this machine would share one conversation with the server, unknown to each other: ask them for"
     " a token (--auth-token-env, --auth-issuer) or a certificate (--tls-client-ca), or allow it with --shared-upstream"
@@ -28,12 +98,13 @@ EVERYONE = "everyone who reaches this place can use the server; --auth-token-env
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A place on HTTP. `warnings` are sentences for the log."""
+    """A place on HTTP. `warnings` are sentences for the log, `reception` has the limits of its clients."""
 
     place: "Place"
     admission: "Admission"
     gate: "Gate"
     warnings: tuple[str, ...] = ()
+    reception: Reception = field(default=_DEFAULT)
 
 
 def read_listener(
@@ -72,4 +143,9 @@ def read_listener(
         warnings.append("what passes can be read on its way, as the place is not https; put a TLS proxy in front")
     hosts = [*options["allow_host"], *([public.host] if public is not None else [])]
     admitted = admission(where.host, hosts, options["allow_origin"])
-    return Listener(where, admitted, gate, tuple(warnings))
+    return Listener(where, admitted, gate, tuple(warnings), _reception(options))
+
+
+def _reception(options: Mapping[str, Any]) -> Reception:
+    given = {limit: options[name] for name, limit in LIMITS.items() if name in options}
+    return replace(_DEFAULT, **given)

@@ -1,6 +1,7 @@
 """From settings to a running conversation."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -52,6 +53,8 @@ def run_bridge(settings: Settings, early: Early) -> int:
     limits = replace(
         Limits(), line=settings.line_limit, timeouts=replace(Timeouts(), discover=settings.discover_timeout)
     )
+    if settings.listener is not None:
+        limits = replace(limits, reception=settings.listener.reception)
     stderr = Overflow(2, limits.stderr)
     log = Log(settings.profile.name, CHOICES[settings.log_level], stderr.line)
     with ExitStack() as open_files:
@@ -123,7 +126,8 @@ def _tap(target: str | None, stderr: Overflow, open_files: ExitStack) -> Tap | N
 
     if target == "-":
         return FrameLog(stderr.line)
-    return FrameLog(open_files.enter_context(open(target, "ab", buffering=0)).write)
+    descriptor = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    return FrameLog(open_files.enter_context(open(descriptor, "ab", buffering=0)).write)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -1,5 +1,6 @@
 """The options for sign-in, and what they mean together. No sentence repeats a value (CLI-14)."""
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -76,6 +77,16 @@ NAMES = (
     *("account", "redirect_port", "token_store", "token_key_env", "token_key_file", "token_dir"),
     *("no_browser", "sign_in_timeout"),
 )
+
+
+def hide_variables(options: Mapping[str, Any]) -> None:
+    """Take the variables that options name out of what the programs that we start inherit; all have been read (C6)."""
+    named = [str(options[name]) for name in VARIABLES if options.get(name) is not None]
+    named += [str(each).partition("=")[2] for each in options.get("header_env") or ()]
+    for name in named:
+        os.environ.pop(name, None)
+
+
 VARIABLES = ("client_secret_env", "token_key_env", "state_key_env", "auth_token_env")
 
 

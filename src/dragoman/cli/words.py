@@ -5,14 +5,17 @@ words is found here, and said with the names of options only.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
+from dragoman.cli.sections import write_options
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTION = re.compile(r"--[a-z][a-z-]*\Z")
+_TARGET = re.compile(r"(?:stdio|sse|https?(?:-[a-z]+)?|unix|wss?|grpcs?):|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def split_at_dashes(words: list[str]) -> tuple[list[str], list[str] | None]:
@@ -29,12 +32,7 @@ def check_options(ctx: click.Context, words: list[str], command: click.Command, 
     Raises:
         click.UsageError: with a sentence that repeats no value.
     """
-    options = {
-        name: option
-        for option in command.params
-        if isinstance(option, click.Option)
-        for name in (*option.opts, *option.secondary_opts)
-    }
+    options = _options(command)
     followed = False
     room = sum(isinstance(param, click.Argument) for param in command.params)
     place = 0
@@ -53,7 +51,7 @@ def check_options(ctx: click.Context, words: list[str], command: click.Command, 
         option = options.get(name)
         if option is None:
             shown = f"the option {name}" if _OPTION.match(name) else f"word {place}"
-            raise click.UsageError(f"{shown} is not known here", ctx)
+            raise click.UsageError(f"{shown} is not known here{meant(name, options)}", ctx)
         if option.is_flag:
             if equals:
                 raise click.UsageError(f"the option {name} takes no value", ctx)
@@ -67,18 +65,75 @@ def check_options(ctx: click.Context, words: list[str], command: click.Command, 
             raise click.UsageError(f"the value of {name} is empty", ctx)
 
 
+def first_word(words: list[str], command: click.Command) -> int | None:
+    """The place of the first word that is no option and no option's value; `None` when there is none."""
+    options = _options(command)
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if not word.startswith("-") or word == "-":
+            return place
+        option = options.get(word)
+        takes_value = option is not None and not option.is_flag and not isinstance(option.flag_value, str)
+        place += 2 if takes_value else 1
+    return None
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """What a sentence about an unknown word says of the one that it looks like, if there is one."""
+    import difflib  # only a wrong command line needs it
+
+    found = difflib.get_close_matches(word, list(known), 1, 0.7)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    return {
+        name: option
+        for option in command.params
+        if isinstance(option, click.Option)
+        for name in (*option.opts, *option.secondary_opts)
+    }
+
+
 class ToServer(click.Command):
-    """Keeps the words behind `--` for the command of a server, byte for byte (CLI-01)."""
+    """Keeps the words behind `--` for the command of a server, byte for byte (CLI-01).
+
+    Without `--`, a first word that is no target of ours begins the command.
+    """
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_options(ctx, formatter, self.get_params(ctx))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         words, command = split_at_dashes(args)
+        if command is None:
+            words, command = self.split_at_command(ctx, words)
         if "--help" not in words and "-h" not in words:
             check_options(ctx, words, self)
         ctx.meta["dragoman.command"] = command
         return super().parse_args(ctx, words)
 
+    def split_at_command(self, ctx: click.Context, words: list[str]) -> tuple[list[str], list[str] | None]:
+        """The words before the command of a server that no `--` begins, and those of it."""
+        place = first_word(words, self)
+        if place is None or _TARGET.match(words[place]):
+            return words, None
+        group = ctx.parent.command if ctx.parent is not None else None
+        known = list(group.commands) if isinstance(group, click.Group) else []
+        word = words[place]
+        if word in known:
+            text = f"{word} is a command of dragoman, which comes first; a program of that name is written behind --"
+            raise click.UsageError(f"{text}, as in: dragoman -- {word}", ctx)
+        from shutil import which
+
+        hint = meant(word, known) if place == 0 and which(word) is None else ""
+        if hint:
+            raise click.UsageError(f"word 1 is no command of dragoman and no program here{hint}", ctx)
+        return words[:place], words[place:]
+
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return ["[OPTIONS] (-- COMMAND [ARGS]... | URL)"]
+        return ["[OPTIONS] ([--] COMMAND [ARGS]... | URL)"]
 
 
 class Plain(click.Command):

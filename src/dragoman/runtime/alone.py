@@ -41,7 +41,7 @@ class Alone(Lanes, Generic[F]):
 
     def open_stream(self, lane: int) -> Stream:
         """The stream that an answer becomes: without ids, as nothing can be resumed."""
-        return Stream(None, 0, self._shared.limits.reception.waiting)
+        return Stream(None, 0, self._shared.limits.reception.waiting, budget=self._shared.budget)
 
     def lane_closed(self, lane: int, now: float) -> None:
         """The client has gone away: that is its cancellation (THTTP-04)."""

@@ -3,25 +3,31 @@
 * How a client opens tells its era (revisions 4.3): a request whose `_meta` names a revision stands alone; `initialize`
   begins a session, whatever its header says (B118); else a header of a stateless revision counts.
 * A session belongs to who opened it: to anyone else its id is as unknown as one that never was.
-* Time is looked at in a pulse while anything waits: no request has a timer of its own (decisions L9).
+* Time is looked at when something is due: no request has a timer of its own (decisions L9), and an idle listener does
+  not wake. A fault in what is due costs the party that it is due for, and nobody else.
 """
 
 import asyncio
 import secrets
-from collections import OrderedDict, deque
+from collections import deque
+from contextlib import suppress
 
-from msgspec import UNSET
+from msgspec import UNSET, DecodeError, Raw
 
 from dragoman.exchange.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.flaws import fault_of
 from dragoman.fronts.opening import DISCOVER, is_modern, parts
-from dragoman.revisions import HANDSHAKE, Era, named
+from dragoman.revisions import HANDSHAKE, LATEST, LATEST_LEGACY, Era, named
+from dragoman.revisions.capabilities import client_capabilities
+from dragoman.revisions.tolerance import declared
 from dragoman.runtime.kept import Kept
 from dragoman.runtime.session import Session
+from dragoman.runtime.session_directory import SessionDirectory
 from dragoman.runtime.shared import Shared
 from dragoman.runtime.stateless import Stateless
+from dragoman.runtime.timer import NEVER, Timer
 from dragoman.transports.http.annotations import Annotations
 from dragoman.transports.http.server.exchange import Exchange
 from dragoman.transports.http.server.head import Head, Reply, refusal
@@ -29,11 +35,13 @@ from dragoman.transports.http.server.mirror import mismatch
 from dragoman.transports.http.server.status import status_of
 from dragoman.transports.http.server.stream import Stream
 from dragoman.wire import frame as wire
+from dragoman.wire.canonical import canonical
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, is_id
-from dragoman.wire.members import Members, may_name
+from dragoman.wire.members import Members, closed, may_name
 
 MARK = PROTOCOL_VERSION.encode()
 ACCEPTED = Reply(202)
+CLOSING_STEP = 0.05  # seconds between two looks at what is in flight at the end
 Party = Session | Stateless | Kept
 
 
@@ -43,15 +51,14 @@ class Endpoint:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._bounds = shared.limits.reception
-        self.sessions: OrderedDict[str, Session] = OrderedDict()  # the longest silent first
+        self.directory = SessionDirectory(self._bounds, shared.log, self._end)
         self._annotations = Annotations()
         self._stateless: Stateless | None = None
-        self._kept: dict[tuple[str | None, bytes], Kept] = {}
         self._owners: dict[int, Party] = {}
         self._lanes = 0
         self._young: deque[Exchange] = deque()
         self._awake: dict[int, Party] = {}
-        self._pulse: asyncio.TimerHandle | None = None
+        self._timer = Timer(self.tick)
         self._is_over = False
 
     # ------------------------------------------------------------------ the server's era
@@ -65,8 +72,7 @@ class Endpoint:
         """Find out of which era the server is. If that fails, what is handled next is answered with the reason."""
         shared = self._shared
         if shared.era is not None:
-            is_used = any(not session.is_useless for session in self.sessions.values()) or bool(self._kept)
-            if is_used or (self._stateless is not None and len(self._stateless.mediator.inflight)):
+            if self.directory.is_used or (self._stateless is not None and len(self._stateless.mediator.inflight)):
                 return  # whatever made it doubtful, somebody lives on it
             stateless, self._stateless = self._stateless, None
             if stateless is not None:
@@ -115,10 +121,15 @@ class Endpoint:
         if not self._knows_version(head):
             return _unknown_version()
         session.seen = asyncio.get_running_loop().time()
-        self.sessions.move_to_end(session.id)
+        self.directory.seen(session)
         if head.last_event is not None:
             return session.resumed(head.last_event)
         return session.standalone
+
+    @property
+    def is_open(self) -> bool:
+        """Whether clients are served: it does not end, and its server could be used when it was last tried."""
+        return not self._is_over and self._shared.fault is None
 
     def open_sse(self, head: Head) -> Session | Reply:
         """The connection of a client of HTTP+SSE, which is a session as long as it lasts."""
@@ -127,7 +138,7 @@ class Endpoint:
         return self._new_session(head, asyncio.get_running_loop().time(), is_sse=True)
 
     def close_sse(self, id: str) -> None:
-        session = self.sessions.get(id)
+        session = self.directory.sessions.get(id)
         if session is not None:
             self._end(session)
 
@@ -150,7 +161,9 @@ class Endpoint:
 
     def finished(self, exchange: Exchange) -> None:
         """All of an exchange was written."""
-        self._owners.pop(exchange.lane, None)
+        owner = self._owners.pop(exchange.lane, None)
+        if owner is not None:
+            self._rouse(owner)
 
     # ------------------------------------------------------------------ eras
 
@@ -168,17 +181,22 @@ class Endpoint:
                 id = bytes(frame.id)
                 return refusal(400, Fault(Cause.HEADER_MISMATCH, why), id if is_id(id) else None)
         party = self._party() or self._kept_for(head, meta, now)
+        if isinstance(party, Reply):
+            return party
         exchange = self._exchange(party, head, frame, now)
         party.receive(exchange, body, frame, head.principal, now)
         return self._outcome(exchange)
 
-    def _kept_for(self, head: Head, meta: Members, now: float) -> Kept:
+    def _kept_for(self, head: Head, meta: Members, now: float) -> Kept | Reply:
         """The conversation of this caller with a server that keeps state."""
-        declared = meta.get(CLIENT_CAPABILITIES)
-        key = (head.principal, bytes(declared) if declared is not None else b"")
-        kept = self._kept.get(key)
+        key = (head.principal, _told(meta.get(CLIENT_CAPABILITIES)))
+        kept = self.directory.kept.get(key)
         if kept is None:
-            kept = self._kept[key] = Kept(self._shared, self._rouse, now)
+            if not self._has_room(head.principal):
+                return _too_many()
+            kept = Kept(self._shared, head.principal, self._rouse, now)
+            self.directory.keep(key, kept, now)
+            self._timer.by(self.directory.idle_due)
             kept.front.listed = self._annotations.learn
         return kept
 
@@ -198,18 +216,18 @@ class Endpoint:
         exchange = self._exchange(session, head, frame, now)
         if not session.is_open:
             exchange.session = session.id
-        self.sessions.move_to_end(session.id)
+        self.directory.seen(session)
         session.receive(exchange, body, frame, now)
         return self._outcome(exchange)
 
     def _post_to(self, head: Head, id: str, body: bytes, now: float) -> Reply:
-        session = self.sessions.get(id)
+        session = self.directory.sessions.get(id)
         if session is None or not session.is_sse or session.principal != head.principal:
             return Reply(404)
         frame = wire.parse(body, self._shared.limits.depth)
         if isinstance(frame, Broken):
             return refusal(400, fault_of(frame, self._shared.limits))
-        self.sessions.move_to_end(id)
+        self.directory.seen(session)
         session.receive_posted(body, now)
         return ACCEPTED
 
@@ -232,6 +250,7 @@ class Endpoint:
         if wants:
             self._owners[exchange.lane] = owner
             self._young.append(exchange)
+            self._timer.by(now + self._bounds.stream_after)
         return exchange
 
     def _outcome(self, exchange: Exchange) -> Exchange | Reply:
@@ -247,30 +266,25 @@ class Endpoint:
     def _session(self, head: Head) -> Session | None:
         if head.session is None:
             return None
-        session = self.sessions.get(head.session)
+        session = self.directory.sessions.get(head.session)
         return session if session is not None and session.principal == head.principal and not session.is_sse else None
 
     def _new_session(self, head: Head, now: float, is_sse: bool = False) -> Session | Reply:
-        if len(self.sessions) >= self._bounds.sessions and not self._evict():
-            return Reply(503, headers=((b"retry-after", b"10"),))
+        if not self._has_room(head.principal):
+            return _too_many()
         session = Session(secrets.token_urlsafe(24), head.principal, self._shared, self._rouse, now, is_sse)
-        self.sessions[session.id] = session
+        self.directory.add(session, now)
+        self._timer.by(self.directory.idle_due)
         return session
 
-    def _evict(self) -> bool:
-        """Make room: the client that was silent longest and waits for nothing has to begin again."""
-        for session in self.sessions.values():
-            if not session.is_busy and not session.standalone.is_read:
-                text = "the limit of sessions is reached; the one that was idle longest ends"
-                self._shared.log.note(Level.WARN, "endpoint", text)
-                self._end(session)
-                return True
-        return False
+    def _has_room(self, principal: str | None) -> bool:
+        keeps_processes = self._shared.era is not Era.MODERN and not self._shared.is_remote
+        return self.directory.has_room(principal, keeps_processes=keeps_processes)
 
-    def _end(self, session: Session) -> None:
-        self.sessions.pop(session.id, None)
-        session.end(asyncio.get_running_loop().time())
-        self._awake.pop(id(session), None)
+    def _end(self, owner: Session | Kept) -> None:
+        self.directory.drop(owner)
+        owner.end(asyncio.get_running_loop().time())
+        self._awake.pop(id(owner), None)
 
     def _knows_version(self, head: Head) -> bool:
         """Whether the header names a revision with a handshake, if any (B119)."""
@@ -283,53 +297,63 @@ class Endpoint:
 
     def _rouse(self, party: Party) -> None:
         """Something of this party may be due some day."""
-        self._awake[id(party)] = party
-        if self._pulse is None and not self._is_over:
-            self._pulse = asyncio.get_running_loop().call_later(self._bounds.pulse, self._beat)
+        if self._is_over:
+            return
+        wake = party.wake
+        if isinstance(party, Session) and party.is_useless:
+            wake = asyncio.get_running_loop().time()
+        if wake < NEVER:
+            self._awake[id(party)] = party
+            self._timer.by(wake)
 
-    def _beat(self) -> None:
-        self.tick(asyncio.get_running_loop().time())
-        self._pulse = None
-        if (self._awake or self._young or self.sessions or self._kept) and not self._is_over:
-            self._pulse = asyncio.get_running_loop().call_later(self._bounds.pulse, self._beat)
-
-    def tick(self, now: float) -> None:
-        """Do what is due."""
+    def tick(self, now: float) -> float:
+        """Do what is due; gives the next moment at which something is."""
         for key, party in list(self._awake.items()):
             wake = party.wake
             if isinstance(party, Session) and party.is_useless:
                 self._end(party)
             elif wake <= now:
-                party.tick(now)
-            elif wake == float("inf"):
+                self._tick_party(party, now)
+            elif wake == NEVER:
                 self._awake.pop(key, None)
         young = self._young  # after the parties, which would take a stream that begins now for one that nobody reads
         while young and (young[0].is_over or now - young[0].began >= self._bounds.stream_after):
             exchange = young.popleft()
             if not exchange.is_over:
                 exchange.grow_old()
-        for key, kept in list(self._kept.items()):
-            if kept.is_idle and now - kept.seen >= self._bounds.kept_idle:
-                del self._kept[key]
-                self._awake.pop(id(kept), None)
-                kept.end(now)
-        while self.sessions:
-            session = next(iter(self.sessions.values()))
-            if now - session.seen < self._bounds.session_idle:
-                break
-            if session.is_busy or session.is_sse:
-                session.seen = now  # it waits for an answer, or for its own connection to end
-                self.sessions.move_to_end(session.id)
-            else:
-                self._end(session)
+        if self.directory.idle_due <= now:
+            self.directory.end_idle(now)
+        if self._is_over:
+            return NEVER
+        dues = [party.wake for party in self._awake.values()]
+        return min([*dues, young[0].began + self._bounds.stream_after if young else NEVER, self.directory.idle_due])
+
+    def _tick_party(self, party: Party, now: float) -> None:
+        try:
+            party.tick(now)
+        except Exception as error:
+            text = f"internal error: {type(error).__name__}; please report it"
+            self._shared.log.note(Level.ERR, "bridge", text)
+            self._give_up(party, now)
+
+    def _give_up(self, party: Party, now: float) -> None:
+        """What a party waits for fails; whoever comes next begins anew."""
+        self._awake.pop(id(party), None)
+        with suppress(Exception):
+            party.mediator.gone(Fault(Cause.INTERNAL), now)
+            party.settle()
+        if not isinstance(party, Stateless):
+            self._end(party)
+        elif party is self._stateless:
+            self._stateless = None
 
     # ------------------------------------------------------------------ the end
 
     async def aclose(self, grace: float) -> None:
         """Take nothing new, give what is in flight `grace` seconds, answer the rest with an error, end the server."""
         self._is_over = True
-        parties: list[Party] = [*self.sessions.values(), *self._kept.values()]
-        for kept in self._kept.values():
+        parties: list[Party] = [*self.directory.owners]
+        for kept in self.directory.kept.values():
             kept.front.end_streams()
         if self._stateless is not None:
             parties.append(self._stateless)
@@ -337,7 +361,7 @@ class Endpoint:
         try:
             async with asyncio.timeout(grace):
                 while any(len(party.mediator.inflight) for party in parties):
-                    await asyncio.sleep(self._bounds.pulse / 5)
+                    await asyncio.sleep(CLOSING_STEP)
                     self.tick(asyncio.get_running_loop().time())
         except TimeoutError:
             pass
@@ -347,13 +371,19 @@ class Endpoint:
             if isinstance(party, Session):
                 party.front.refused(why, now)
             party.settle()
-        for session in list(self.sessions.values()):
-            self._end(session)
-        for kept in self._kept.values():
-            kept.end(asyncio.get_running_loop().time())
-        if self._pulse is not None:
-            self._pulse.cancel()
+        for owner in self.directory.owners:
+            self._end(owner)
+        self._timer.cancel()
         await self._shared.aclose()
+
+
+def _told(declared_: Raw | None) -> bytes:
+    """What a server with a handshake is told of a client that declares this, in one spelling."""
+    try:
+        told = client_capabilities(declared(declared_).members, LATEST, LATEST_LEGACY)
+        return canonical(closed(told))
+    except DecodeError:
+        return b""  # its request is refused for it
 
 
 _SPACES = bytes.maketrans(b"\n\r", b"  ")
@@ -379,6 +409,10 @@ def _unready(frame: Parsed, why: Fault) -> Reply:
     if isinstance(frame, Frame) and frame.method is not UNSET and id is not None and is_id(id):
         return refusal(status_of(why, is_modern(frame)), why, id)
     return refusal(503, why)
+
+
+def _too_many() -> Reply:
+    return refusal(503, Fault(Cause.TOO_MANY_SESSIONS), None, (b"retry-after", b"10"))
 
 
 def _unknown_session(frame: Parsed) -> Reply:

@@ -17,9 +17,9 @@ from dragoman.wire.frame import Parsed
 
 
 class Kept(Alone[Stateful]):
-    """`seen` is when its client last said something."""
+    """`principal` is whose it is, `seen` when its client last said something."""
 
-    def __init__(self, shared: Shared, rouse: Callable[[Any], None], now: float) -> None:
+    def __init__(self, shared: Shared, principal: str | None, rouse: Callable[[Any], None], now: float) -> None:
         limits, log = shared.limits, shared.log
         most, seal, identity = limits.reception.exchanges, shared.seal, shared.identity
         rate = shared.profile.progress_rate
@@ -27,6 +27,7 @@ class Kept(Alone[Stateful]):
             shared, rouse, lambda middle, out: Stateful(middle, limits, log, out, most, seal, identity, rate)
         )
         self.mediator.timed = self.front
+        self.principal = principal
         self.seen = now
 
     @property

@@ -28,13 +28,14 @@ class Serving:
     def __init__(self, where: Place, shared: Shared, admission: Admission, gate: Gate) -> None:
         self._where = where
         self._shared = shared
+        self._gate = gate
         self._endpoint = endpoint = Endpoint(shared)
         limits = shared.limits
 
         def note(text: str) -> None:
             shared.log.note(Level.WARN, "endpoint", text)
 
-        app = App(lambda: endpoint, where.path, admission, gate, limits.reception, note)
+        app = App(lambda: endpoint, where.path, admission, gate, limits.reception, note, has_probes=True)
         self._listening = Listening(where, app, limits.reception, note)
 
     @property
@@ -48,6 +49,15 @@ class Serving:
             OSError: the address cannot be had, or a file of the certificate not be used.
         """
         await self._listening.start()
+
+    def reload(self) -> None:
+        """Read certificates and keys anew.
+
+        Raises:
+            OSError: a file of the certificate cannot be used; the old one stays.
+        """
+        self._gate.reload()
+        self._listening.reload()
 
     async def aclose(self) -> None:
         """End in bounded time: nothing new is taken, what is in flight has its grace, then the server behind ends."""
@@ -78,7 +88,7 @@ class Server:
             log.note(Level.ERR, "endpoint", f"cannot listen on {self._where.url}: {error.strerror or error}")
             return EXIT_LOST
         spare()
-        with Signals(loop, self._over.set):
+        with Signals(loop, self._over.set, self._reload):
             log.note(Level.INFO, "endpoint", f"listens on {self._serving.url}")
             await self._over.wait()
             watchdog = threading.Timer(limits.watchdog, self._bite)
@@ -91,6 +101,16 @@ class Server:
     def stop(self) -> None:
         """End as a signal would."""
         self._over.set()
+
+    def _reload(self) -> None:
+        """SIGHUP: certificates and the keys of the tokens' issuer are read anew; sessions go on."""
+        log = self._shared.log
+        try:
+            self._serving.reload()
+            log.note(Level.INFO, "endpoint", "certificates and keys were read anew")
+        except OSError as error:
+            text = f"the files of the certificate cannot be used, so the old ones stay: {error.strerror or error}"
+            log.note(Level.ERR, "endpoint", text)
 
     def _bite(self) -> None:
         """The end takes too long: whatever the loop is doing, everything ends now (EXIT-06)."""

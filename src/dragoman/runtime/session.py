@@ -50,10 +50,13 @@ class Session(Lanes):
         self.back, self._link = shared.connect(self, self.mediator)
         bounds = limits.reception
         self.standalone = (
-            Stream(None, 0, bounds.waiting) if is_sse else Stream(self._name(0), bounds.kept, bounds.kept, drops=True)
+            Stream(None, 0, bounds.waiting, budget=shared.budget, changed=self._look)
+            if is_sse
+            else Stream(self._name(0), bounds.kept, bounds.kept, drops=True, budget=shared.budget)
         )
         self.streams: dict[bytes, tuple[int, Stream]] = {}
         self._orphans: dict[int, float] = {}
+        self._must_look = False  # a stream has lost its reader, or is stuck
 
     @property
     def is_open(self) -> bool:
@@ -78,6 +81,11 @@ class Session(Lanes):
     def is_busy(self) -> bool:
         """Whether a request of the client waits for its answer."""
         return bool(len(self.mediator.inflight)) or bool(self.exchanges)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the client holds a stream of it open."""
+        return self.standalone.is_read or any(stream.is_read for _, stream in self.streams.values())
 
     @property
     def revision(self) -> Revision | None:
@@ -111,7 +119,7 @@ class Session(Lanes):
         bounds = self._shared.limits.reception
         primed = self.revision is not None and self.revision.has(Trait.PRIMED_STREAMS)
         name = self._name(lane)
-        stream = Stream(name, bounds.kept, bounds.waiting, primed)
+        stream = Stream(name, bounds.kept, bounds.waiting, primed, budget=self._shared.budget, changed=self._look)
         self.streams[name] = lane, stream
         return stream
 
@@ -161,16 +169,21 @@ class Session(Lanes):
     @property
     def wake(self) -> float:
         """The first moment at which `tick` may have something to do."""
-        if self.streams:
-            return 0.0  # whether a stream is stuck or over is seen by looking
+        if self._must_look:
+            return 0.0
         return min(self.mediator.wake(), *self._orphans.values()) if self._orphans else self.mediator.wake()
+
+    def _look(self) -> None:
+        self._must_look = True
+        self._rouse(self)
 
     def tick(self, now: float) -> None:
         self.mediator.tick(now)
+        self._must_look = False
         for lane in [lane for lane, due in self._orphans.items() if due <= now]:
             self._abandon(lane, now)
         for lane, stream in list(self.streams.values()):
-            if stream.is_stuck:
+            if stream.is_stuck or stream.has_exceeded:
                 self._abandon(lane, now)
             elif stream.is_read:
                 self._orphans.pop(lane, None)
@@ -181,7 +194,9 @@ class Session(Lanes):
 
     def _abandon(self, lane: int, now: float) -> None:
         self._orphans.pop(lane, None)
-        self.streams.pop(self._name(lane), None)
+        _, stream = self.streams.pop(self._name(lane), (0, None))
+        if stream is not None and not stream.has_exceeded:
+            stream.discard()
         if self.exchanges.pop(lane, None) is not None:
             self.front.lane_closed(lane, now)
 
@@ -199,6 +214,8 @@ class Session(Lanes):
         self.exchanges.clear()
         for stream in (self.standalone, *(stream for _, stream in self.streams.values())):
             stream.finish()
+            if not stream.is_read:
+                stream.discard()
 
     def _name(self, lane: int) -> bytes:
         return f"{self._token}-{lane}".encode()

@@ -19,6 +19,7 @@ from dragoman.runtime.sole import Sole
 from dragoman.runtime.tap import Tap
 from dragoman.runtime.trunk import Trunk
 from dragoman.runtime.verdict import Search
+from dragoman.transports.http.server.budget import Budget
 from dragoman.transports.upstream import Upstream
 
 
@@ -51,6 +52,8 @@ class Shared:
         self.era: Era | None = None
         self.fault: Fault | None = None
         self.is_certain = False
+        self.budget = Budget(limits.reception.waiting_total)
+        self.is_remote = False  # its icons are not those of a local process (ICON-06); known with the first way to it
         self._server = server
         self._is_pinned = pinned is not None
         self._trunk: Trunk | None = None
@@ -72,7 +75,7 @@ class Shared:
         trunk, self._trunk, self.era = self._trunk, None, None
         if trunk is not None:
             await trunk.aclose()
-        self._searching = Search(self._server(), self.limits, self.log, self.stderr, self.tap)
+        self._searching = Search(self._way(), self.limits, self.log, self.stderr, self.tap)
         return await self._searching.era()
 
     def _found(self, search: "asyncio.Task[Era | Fault]") -> None:
@@ -91,7 +94,7 @@ class Shared:
     def _settle(self, era: Era) -> None:
         self.era, self.fault, self.is_certain = era, None, True
         if era is Era.MODERN:
-            self._trunk = Trunk(self._server(), self.limits.shared, self.log, self.stderr, self.tap)
+            self._trunk = Trunk(self._way(), self.limits.shared, self.log, self.stderr, self.tap)
 
     def doubt(self) -> None:
         """A server was not as its era has it: it is found out anew when nobody lives on it any more (NEG-09)."""
@@ -103,10 +106,17 @@ class Shared:
             number = self._trunk.number()
             mediator.back = back = Modern(mediator, self.limits, self.log, owner=number)
             back.is_pinned = self._is_pinned
+            mediator.is_remote = self.is_remote
             return back, self._trunk.join(number, party, back, self.doubt)
         mediator.back = legacy = Legacy(mediator, self.limits, self.log)
-        server, keep = self._server(), self._keep
+        server, keep = self._way(), self._keep
+        mediator.is_remote = self.is_remote
         return legacy, Sole(server, self.limits, self.log, self.stderr, self.tap, party, legacy, keep, self.doubt)
+
+    def _way(self) -> Upstream:
+        server = self._server()
+        self.is_remote = server.is_remote
+        return server
 
     def _keep(self, ending: "asyncio.Task[None]") -> None:
         self._endings.add(ending)

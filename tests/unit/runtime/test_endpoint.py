@@ -60,6 +60,9 @@ class Users(Gate):
     def description(self) -> Reply:
         return Reply(404)
 
+    def reload(self) -> None:
+        pass
+
 
 # ---------------------------------------------------------------------- eras
 
@@ -86,7 +89,7 @@ async def test_a_client_of_the_modern_era_needs_no_session_and_gets_none() -> No
         assert answer.status == 200
         assert "mcp-session-id" not in answer.headers
         assert (await answer.message())["id"] == message["id"]
-    assert not listener.endpoint.sessions
+    assert not listener.endpoint.directory.sessions
     await listener.close()
 
 
@@ -267,7 +270,7 @@ async def test_a_session_belongs_to_who_opened_it() -> None:
 async def test_an_sse_session_takes_posts_of_its_owner_only() -> None:
     listener = Listener(gate=Users())
     stream = await listener.get(authorization="ada")
-    (session,) = listener.endpoint.sessions
+    (session,) = listener.endpoint.directory.sessions
     assert (await listener.post_to(session, initialize("2024-11-05"))).status == 404
     assert (await listener.post(call(1), session, authorization="ada")).status == 404
     stream.hang_up()
@@ -285,7 +288,7 @@ async def test_an_initialize_that_fails_leaves_no_session() -> None:
     assert "mcp-session-id" not in answer.headers
     assert (await listener.post({**initialize(), "params": {}})).status == 200
     await elapse(1)
-    assert not listener.endpoint.sessions
+    assert not listener.endpoint.directory.sessions
     server.cannot_start = False
     assert await listener.open()
     await listener.close()
@@ -296,7 +299,7 @@ async def test_a_second_initialize_is_refused_in_a_session() -> None:
     listener = Listener()
     session = await listener.open()
     assert error_of(await (await listener.post(initialize(id=9), session)).message())[1] == "already_initialized"
-    assert list(listener.endpoint.sessions) == [session]
+    assert list(listener.endpoint.directory.sessions) == [session]
     await listener.close()
 
 
@@ -330,7 +333,7 @@ async def test_at_the_limit_the_longest_idle_session_makes_room() -> None:
     slow = await listener.post(call(1, "slow"), first)
     stream = await listener.get(second)
     fourth = await listener.open()
-    assert list(listener.endpoint.sessions) == [first, second, fourth]
+    assert list(listener.endpoint.directory.sessions) == [first, second, fourth]
     assert (await listener.post(call(1), third)).status == 404
     stream_of_fourth = await listener.get(fourth)
     full = await listener.post(initialize())
@@ -345,35 +348,35 @@ async def test_at_the_limit_the_longest_idle_session_makes_room() -> None:
 
 @scene
 async def test_a_silent_session_ends_and_a_busy_one_does_not() -> None:
-    listener = Listener(reception=Reception(session_idle=100))
+    listener = Listener(reception=Reception(session_idle=100, unheld_idle=100))
     idle, busy, read = [await listener.open() for _ in range(3)]
     slow = await listener.post(call(1, "slow"), busy)
     stream = await listener.get(read)
     await elapse(60)
     assert (await listener.post(PING, read)).status == 200
     await elapse(60)
-    assert list(listener.endpoint.sessions) == [read, busy]
+    assert list(listener.endpoint.directory.sessions) == [read, busy]
     assert (await listener.post(PING, idle)).status == 404
     await elapse(60)
-    assert list(listener.endpoint.sessions) == [busy]
+    assert list(listener.endpoint.directory.sessions) == [busy]
     await stream.end()
     listener.server.text(await listener.server.hears(), "at last")
     await slow.end()
     await elapse(101)
-    assert not listener.endpoint.sessions
+    assert not listener.endpoint.directory.sessions
     await listener.close()
 
 
 @scene
 async def test_a_busy_client_of_sse_keeps_no_other_session_alive() -> None:
-    listener = Listener(reception=Reception(session_idle=100))
+    listener = Listener(reception=Reception(session_idle=100, unheld_idle=100))
     stream = await listener.get()
-    (sse,) = listener.endpoint.sessions
+    (sse,) = listener.endpoint.directory.sessions
     await listener.open()
     for _ in range(4):
         await elapse(40)
         assert (await listener.post_to(sse, PING)).status == 202
-    assert list(listener.endpoint.sessions) == [sse]
+    assert list(listener.endpoint.directory.sessions) == [sse]
     stream.hang_up()
     await listener.close()
 
@@ -693,7 +696,7 @@ async def test_a_client_that_reads_nothing_loses_its_request_and_disturbs_nobody
 
 @scene
 async def test_the_end_waits_for_what_is_in_flight() -> None:
-    listener = Listener(reception=Reception(pulse=0.005))
+    listener = Listener(reception=Reception())
     session = await listener.open()
     answers = [await listener.post(call(1, "slow"), session), await listener.modern(call(1, "slow"))]
     frames = listener.server.heard("tools/call")
@@ -705,7 +708,7 @@ async def test_the_end_waits_for_what_is_in_flight() -> None:
 
 @scene
 async def test_the_end_answers_everything() -> None:
-    listener = Listener(reception=Reception(pulse=0.005))
+    listener = Listener(reception=Reception())
     session = await listener.open()
     listen = await listener.modern(request(3, "subscriptions/listen", notifications={"toolsListChanged": True}))
     stream = await listener.get(session)
@@ -736,7 +739,7 @@ async def test_the_end_of_a_server_with_a_handshake_ends_its_session() -> None:
     listener.servers[0].die()
     assert error_of(await slow.message())[1] == "upstream_exited"
     await elapse(1)
-    assert list(listener.endpoint.sessions) == [other]
+    assert list(listener.endpoint.directory.sessions) == [other]
     assert (await listener.post(call(2), session)).status == 404
     await listener.close()
 
@@ -746,7 +749,7 @@ async def test_a_client_of_2024_11_05_hears_everything_on_one_stream() -> None:
     listener = Listener()
     stream = await listener.get()
     assert stream.raw.startswith(b"event: endpoint\ndata: /mcp?session_id=")
-    (session,) = listener.endpoint.sessions
+    (session,) = listener.endpoint.directory.sessions
     assert (await listener.post_to(session, initialize("2024-11-05"))).status == 202
     assert (await listener.post_to(session, notice("initialized"))).status == 202
     said = await listener.post_to(session, call(1, text="hi"))
@@ -758,7 +761,7 @@ async def test_a_client_of_2024_11_05_hears_everything_on_one_stream() -> None:
     assert (await listener.post_to(session, call(2, "slow"))).status == 202
     stream.hang_up()
     await settle()
-    assert not listener.endpoint.sessions
+    assert not listener.endpoint.directory.sessions
     assert len(listener.server.cancelled) == 1
     assert (await listener.post_to(session, PING)).status == 404
     await listener.close()

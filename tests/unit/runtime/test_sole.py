@@ -49,10 +49,10 @@ async def test_a_server_is_started_by_its_session_and_ends_with_it() -> None:
 
 @scene
 async def test_an_idle_session_takes_its_server_along() -> None:
-    listener = Listener(handshake=REVISION, reception=Reception(session_idle=100))
+    listener = Listener(handshake=REVISION, reception=Reception(session_idle=100, unheld_idle=100))
     await listener.open()
     await elapse(101)
-    assert not listener.endpoint.sessions
+    assert not listener.endpoint.directory.sessions
     assert not listener.servers[0].running
     await listener.close()
 
@@ -61,7 +61,7 @@ async def test_an_idle_session_takes_its_server_along() -> None:
 async def test_a_connection_of_sse_takes_its_server_along() -> None:
     listener = Listener(handshake=REVISION)
     stream = await listener.get()
-    (session,) = listener.endpoint.sessions
+    (session,) = listener.endpoint.directory.sessions
     await listener.post_to(session, initialize("2024-11-05"))
     await settle()
     assert listener.servers[0].running
@@ -75,7 +75,7 @@ async def test_a_connection_of_sse_takes_its_server_along() -> None:
 async def test_a_stream_for_everything_ends_with_its_server_and_not_before_all_is_told() -> None:
     listener = Listener(handshake=REVISION)
     stream = await listener.get()
-    (session,) = listener.endpoint.sessions
+    (session,) = listener.endpoint.directory.sessions
     await listener.post_to(session, initialize("2024-11-05"))
     await listener.post_to(session, notice("initialized"))
     listener.servers[0].script = mute
@@ -84,7 +84,7 @@ async def test_a_stream_for_everything_ends_with_its_server_and_not_before_all_i
     await elapse(1)
     await stream.end()
     assert error_of(stream.messages[-1]) == (-32603, "upstream_exited")
-    assert not listener.endpoint.sessions
+    assert not listener.endpoint.directory.sessions
     await listener.close()
 
 
@@ -95,7 +95,7 @@ async def test_a_server_that_is_never_needed_is_never_started() -> None:
     stream = await listener.get()
     stream.hang_up()
     await elapse(1)
-    assert not listener.endpoint.sessions
+    assert not listener.endpoint.directory.sessions
     assert [server.starts for server in listener.servers] == [0, 0]
     await listener.close()
 
@@ -111,7 +111,7 @@ async def test_a_server_that_refuses_is_ended_before_its_client_hears() -> None:
     assert "mcp-session-id" not in opening.headers
     assert (await opening.message())["error"]["code"] == -32602
     await elapse(1)
-    assert not listener.endpoint.sessions
+    assert not listener.endpoint.directory.sessions
     await listener.close()
 
 
@@ -160,7 +160,7 @@ async def test_a_server_that_dies_in_the_handshake_fails_it() -> None:
     listener.servers[0].die()
     assert error_of(await opening.message())[1] == "upstream_exited"
     await elapse(1)
-    assert not listener.endpoint.sessions
+    assert not listener.endpoint.directory.sessions
     listener.script = obliging
     assert await listener.open()
     await listener.close()

@@ -51,6 +51,8 @@ class Admission:
             return True
         if value in self.origins:
             return True
+        if "@" in value:
+            return False  # an origin names nobody
         try:
             parts = urlsplit(value)
             host = parts.hostname
@@ -87,7 +89,9 @@ def admission(listen: str | None, hosts: Iterable[str] = (), origins: Iterable[s
 
 @lru_cache(256)
 def _split(value: str) -> tuple[str | None, str]:
-    """Host, without brackets and in lower case, and port of a Host header."""
+    """Host, without brackets and in lower case, and port of a Host header, which names no user."""
+    if "@" in value or not value.isascii():
+        return None, ""
     try:
         parts = urlsplit(f"//{value}")
         return (parts.hostname.lower() if parts.hostname else None), str(parts.port or "")

@@ -1,7 +1,8 @@
 """The endpoint as an ASGI application: requests in, responses and streams of events out (decisions L3).
 
 * Nothing is looked at before the request is admitted: its Host, its Origin, who it is from (THTTP-02). What the gate
-  tells of itself is for everyone, whatever the Origin (revisions 7).
+  tells of itself is for everyone, whatever the Origin (revisions 7), and so are the probes of health.
+* What is refused is told in a sentence, and with a line in the log, of each kind not more than one in a while.
 * A response begins when it is known what it is. While a stream is open, the closing of its connection is noticed at
   once; for one JSON object, as soon as the answer takes long.
 * The service behind it is synchronous and knows nothing of ASGI.
@@ -19,6 +20,7 @@ from dragoman.transports.http.server.admission import PUBLIC, Admission
 from dragoman.transports.http.server.authentication import Challenge, Gate, Unready
 from dragoman.transports.http.server.exchange import Exchange, Form
 from dragoman.transports.http.server.head import JSON, Head, Reply, refusal
+from dragoman.transports.http.server.notes import RateLimitedNotes
 from dragoman.transports.http.server.stream import Reader, Stream
 
 Scope = MutableMapping[str, Any]
@@ -35,6 +37,8 @@ EVENTS: Headers = (
 ALLOWED: Headers = ((b"allow", b"GET, POST, DELETE, OPTIONS"),)
 READ_ONLY: Headers = ((b"allow", b"GET, OPTIONS"),)
 SESSION_KEY = "session_id"
+HEALTH, READINESS = "/healthz", "/readyz"
+CONNECTION = "dragoman.connection"  # where the scope has the connection, when it is one of our own
 
 
 class SseSession(Protocol):
@@ -56,6 +60,11 @@ class Service(Protocol):
         """Wait until a message can be handled, be it with an error."""
         ...
 
+    @property
+    def is_open(self) -> bool:
+        """Whether clients are served."""
+        ...
+
     def post(self, head: Head, body: bytes) -> Exchange | Reply: ...
 
     def listen(self, head: Head) -> Stream | Reply: ...
@@ -71,6 +80,16 @@ class Service(Protocol):
     def finished(self, exchange: Exchange) -> None: ...
 
 
+class Connection(Protocol):
+    """What a connection of our own tells, and is told."""
+
+    certificate: str | None
+
+    def know(self) -> None:
+        """A request of a caller who is known came on it."""
+        ...
+
+
 class TooLarge(Exception):
     """The body is above the limit."""
 
@@ -82,7 +101,8 @@ class HungUp(Exception):
 class App:
     """`path` is where the endpoint is, below the place where the application is mounted.
 
-    `service` is asked for when the first request comes, so that the application can be made outside of a loop.
+    `service` is asked for when the first request comes, so that the application can be made outside of a loop. With
+    `has_probes` the paths of health are answered.
     """
 
     def __init__(
@@ -94,6 +114,7 @@ class App:
         bounds: Reception,
         note: Callable[[str], None],
         close: Callable[[], Awaitable[None]] | None = None,
+        has_probes: bool = False,
     ) -> None:
         self._make = service
         self._made: Service | None = None
@@ -101,8 +122,10 @@ class App:
         self._admission = admission
         self._gate = gate
         self._bounds = bounds
-        self._note = note
+        self._notes = RateLimitedNotes(note)
+        self._note = self._notes.note
         self._close = close
+        self._has_probes = has_probes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -141,30 +164,37 @@ class App:
         origin = headers.get("origin")
         if not self._admission.admits_host(headers.get("host")):
             text = f"the Host {ascii(headers.get('host', ''))[:100]} is not allowed; --allow-host names further ones"
-            self._note(text)
-            await _write(send, Reply(403))
+            self._note("host", text)
+            await _write(send, refusal(403, Fault(Cause.FORBIDDEN)))
             return
         path, method = _path(scope), scope["method"]
+        if self._has_probes and path in (HEALTH, READINESS):
+            await _write(send, self._probed(path, method))
+            return
         if self._gate.describes(path):
             await _write(send, self._described(method), PUBLIC)
             return
         if not self._admission.admits_origin(origin):
-            self._note(f"the Origin {ascii(origin)[:100]} is not allowed; --allow-origin names further ones")
-            await _write(send, Reply(403))
+            self._note("origin", f"the Origin {ascii(origin)[:100]} is not allowed; --allow-origin names further ones")
+            await _write(send, refusal(403, Fault(Cause.FORBIDDEN)))
             return
         cors = self._admission.cors(origin, headers.get("access-control-request-headers", "").encode("latin-1"))
         if path.rstrip("/") != self._path:
-            await _write(send, Reply(404), cors)
+            self._note("path", f"a request for the path {ascii(path)[:100]}, where there is no endpoint")
+            await _write(send, refusal(404, Fault(Cause.NO_ENDPOINT)), cors)
             return
         if method == "OPTIONS":
             await _write(send, Reply(204, headers=ALLOWED), cors)
             return
-        principal = await self._gate.admit(headers.get("authorization"))
-        if isinstance(principal, Challenge | Unready):
-            if isinstance(principal, Unready) and principal.note is not None:
-                self._note(principal.note)
-            await _write(send, principal.reply(), cors)
+        admitted = await self._gate.admit(headers.get("authorization"))
+        if isinstance(admitted, Challenge | Unready):
+            if isinstance(admitted, Challenge):
+                self._note("gate", admitted.described)
+            elif admitted.note is not None:
+                self._note("issuer", admitted.note)
+            await _write(send, admitted.reply(), cors)
             return
+        principal = self._identify(admitted, scope.get(CONNECTION))
         if method == "POST":
             await self._post(scope, headers, principal, receive, send, cors)
         elif method == "GET":
@@ -173,6 +203,19 @@ class App:
             await _write(send, self.service.leave(Head(headers, True, principal)), cors)
         else:
             await _write(send, Reply(405, headers=ALLOWED), cors)
+
+    def _identify(self, admitted: str | None, connection: Connection | None) -> str | None:
+        """Who a request is from: whom the gate knows, and whose certificate the connection has."""
+        certificate = connection.certificate if connection is not None else None
+        principal = admitted if certificate is None else f"{certificate}\n{admitted or ''}"
+        if connection is not None and principal is not None:
+            connection.know()
+        return principal
+
+    def _probed(self, path: str, method: str) -> Reply:
+        if method not in ("GET", "HEAD"):
+            return Reply(405, headers=((b"allow", b"GET, HEAD"),))
+        return Reply(200 if path == HEALTH or self.service.is_open else 503)
 
     def _described(self, method: str) -> Reply:
         if method == "GET":
@@ -184,20 +227,27 @@ class App:
     ) -> None:
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            await _write(send, Reply(415), cors)
+            await _write(send, refusal(415, Fault(Cause.UNSUPPORTED_MEDIA, "the Content-Type is another")), cors)
+            return
+        coding = headers.get("content-encoding", "identity").strip().lower()
+        if coding != "identity":
+            why = Fault(Cause.UNSUPPORTED_MEDIA, f"the Content-Encoding {ascii(coding)[:40]} is not taken")
+            await _write(send, refusal(415, why, None, (b"accept-encoding", b"identity")), cors)
             return
         accept = headers.get("accept", "*/*").lower()
         if not _accepts(accept, "application/json") and not _accepts(accept, "text/event-stream"):
-            await _write(send, Reply(406), cors)
+            await _write(send, refusal(406, Fault(Cause.UNSUPPORTED_MEDIA, "Accept allows neither")), cors)
             return
         try:
             body = await self._body(headers, receive)
         except TooLarge:
-            why = Fault(Cause.LINE_TOO_LONG, f"limit: {self._bounds.body} bytes")
-            await _write(send, refusal(413, why), (*cors, (b"connection", b"close")))
+            self._note("body", f"a request body above the limit of {self._bounds.body} bytes was refused")
+            why = Fault(Cause.LINE_TOO_LONG, f"limit: {self._bounds.body} bytes; --max-body-bytes sets it")
+            await _write(send, refusal(413, why), cors)
             return
         except TimeoutError:
-            await _write(send, Reply(408, headers=((b"connection", b"close"),)), cors)
+            why = Fault(Cause.INVALID_REQUEST_SHAPE, "the body did not come in time")
+            await _write(send, refusal(408, why, None, (b"connection", b"close")), cors)
             return
         head = Head(headers, _accepts(accept, "text/event-stream"), principal, _session_in(scope))
         if not self.service.is_ready:
@@ -237,7 +287,7 @@ class App:
 
     async def _get(self, scope: Scope, head: Head, receive: Receive, send: Send, cors: Headers) -> None:
         if not _accepts(head.headers.get("accept", "*/*").lower(), "text/event-stream"):
-            await _write(send, Reply(406), cors)
+            await _write(send, refusal(406, Fault(Cause.UNSUPPORTED_MEDIA, "Accept allows no event stream")), cors)
             return
         if head.session is None and head.version is None:
             await self._sse(scope, head, receive, send, cors)
@@ -281,7 +331,7 @@ class App:
             if not reader.is_gone:
                 async with asyncio.timeout(self._bounds.stall):
                     await send({"type": "http.response.body", "body": b"", "more_body": False})
-            return stream.finished and not reader.ends
+            return stream.finished and not reader.ends and not stream.has_exceeded
         except (OSError, TimeoutError):
             return False
         finally:
@@ -348,8 +398,10 @@ def _headers(scope: Scope) -> dict[str, str]:
     given: list[tuple[bytes, bytes]] = list(scope["headers"])
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in given}
     if len(headers) < len(given):
-        for key in headers:
-            headers[key] = ", ".join(value.decode("latin-1") for name, value in given if name.decode("latin-1") == key)
+        values: dict[str, list[str]] = {}
+        for name, value in given:
+            values.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+        headers = {name: ", ".join(each) for name, each in values.items()}
     return headers
 
 

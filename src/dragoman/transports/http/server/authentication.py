@@ -5,7 +5,8 @@ import hmac
 from dataclasses import dataclass
 from typing import Protocol
 
-from dragoman.transports.http.server.head import Reply
+from dragoman.faults import Cause, Fault
+from dragoman.transports.http.server.head import Reply, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,15 @@ class Challenge:
     status: int
     header: str
 
+    @property
+    def described(self) -> str:
+        """What the log says; never what was brought."""
+        brought = "without a token" if "error=" not in self.header else "with a token that is not accepted"
+        return f"a request {brought} was refused with {self.status}"
+
     def reply(self) -> Reply:
-        return Reply(self.status, headers=((b"www-authenticate", self.header.encode("latin-1")),))
+        header = (b"www-authenticate", self.header.encode("latin-1"))
+        return refusal(self.status, Fault(Cause.UNAUTHORIZED), None, header)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,10 @@ class Gate(Protocol):
 
     def description(self) -> Reply: ...
 
+    def reload(self) -> None:
+        """What was read from outside, such as keys, is to be read anew."""
+        ...
+
 
 class Open:
     """Lets everyone in, and knows nobody."""
@@ -53,6 +65,9 @@ class Open:
 
     def description(self) -> Reply:
         return Reply(404)
+
+    def reload(self) -> None:
+        """There is nothing to read."""
 
 
 class Token:
@@ -74,3 +89,6 @@ class Token:
 
     def description(self) -> Reply:
         return Reply(404)
+
+    def reload(self) -> None:
+        """There is nothing to read."""

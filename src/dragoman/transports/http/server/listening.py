@@ -1,8 +1,7 @@
-"""The endpoint on a socket: uvicorn's protocol for HTTP, with the bounds that it leaves to others (THTTP-05).
+"""The endpoint on a socket, with its certificate (THTTP-05, THTTP-06).
 
-A head has to come in time and in size, a connection without a request ends, a client that takes nothing is let go, and
-there are only so many connections. An `https` target has a certificate; with a client CA, only clients that it vouches
-for get in.
+An `https` target has a certificate; with a client CA, only clients that it vouches for get in, and each is known by
+its own.
 """
 
 import asyncio
@@ -17,20 +16,15 @@ from pathlib import PurePath
 from typing import Any
 
 from uvicorn import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from dragoman.limits import Reception
 from dragoman.transports.http.address import AUTHORITY, PORTS, Refused, is_loopback
 from dragoman.transports.http.server.authentication import Gate, Open
-from dragoman.transports.http.server.joined import Joined
+from dragoman.transports.http.server.connection import Guarded
 
 _TARGET = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<path>/[!-~]*)?", re.IGNORECASE)
 UVICORN = logging.getLogger("uvicorn.error")
-BUSY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-HEAD_ENDS = b"\r\n\r\n"
-TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +126,7 @@ class Listening:
         )
         self._config.load()
         self._servers: list[asyncio.Server] = []
+        self._trust: ssl.SSLContext | None = None
 
     @property
     def port(self) -> int:
@@ -143,7 +138,7 @@ class Listening:
         Raises:
             OSError: the address cannot be had, or a file of the certificate not be used.
         """
-        trust = server_trust(self._where)
+        self._trust = trust = server_trust(self._where)
         UVICORN.addHandler(self._complaints)  # without a handler, all of it would stand on standard error
         is_local = self._where.host == "localhost"
         loop = asyncio.get_running_loop()
@@ -156,6 +151,19 @@ class Listening:
         if is_local:
             with suppress(OSError):  # not every machine has IPv6
                 self._servers.append(await loop.create_server(connection, "::1", self.port, ssl=trust, backlog=1024))
+
+    def reload(self) -> None:
+        """Read the files of the certificate again; connections that are open keep what they have.
+
+        Raises:
+            OSError: a file cannot be read, or holds nothing of use; what was read before stays in use.
+        """
+        if self._trust is None or self._where.certificate is None:
+            return
+        server_trust(self._where)  # what cannot be used must not take the place of what can
+        self._trust.load_cert_chain(self._where.certificate, self._where.key)
+        if self._where.client_ca is not None:
+            self._trust.load_verify_locations(self._where.client_ca)
 
     def stop(self) -> None:
         """Take no new connection."""
@@ -174,94 +182,3 @@ class Listening:
         for connection in list(self._state.connections):
             connection.transport.abort()
         UVICORN.removeHandler(self._complaints)
-
-
-class Guarded(HttpToolsProtocol):
-    """A connection that cannot be held open for nothing."""
-
-    _bounds: Reception
-    _timer: asyncio.TimerHandle | None = None
-    _stalled: asyncio.TimerHandle | None = None
-    _in_head = False
-    _is_between = True
-    _head = 0
-
-    def bounded(self, bounds: Reception) -> "Guarded":
-        self._bounds = bounds
-        return self
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(Joined(transport, self.loop))
-        if len(self.connections) > self._bounds.connections:
-            self._end(BUSY)
-        else:
-            self._timer = self.loop.call_later(self._bounds.head_time, self._late)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timers()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        room = self._bounds.head - self._head
-        if len(data) > room and (self._in_head or self._is_between) and not 0 <= data.find(HEAD_ENDS) <= room:
-            self._end(HEAD_TOO_LARGE)
-            return
-        super().data_received(data)
-        if not self._in_head:
-            return
-        self._head += len(data)
-        if self._timer is None:
-            self._timer = self.loop.call_later(self._bounds.head_time, self._late)
-
-    def on_message_begin(self) -> None:
-        self._in_head, self._is_between, self._head = True, False, 0
-        super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
-        self._in_head, self._head = False, 0
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        self._is_between = True
-        super().on_message_complete()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        if self._stalled is None:
-            self._stalled = self.loop.call_later(self._bounds.stall, self._stall)
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        if self._stalled is not None:
-            self._stalled.cancel()
-            self._stalled = None
-
-    def _late(self) -> None:
-        self._timer = None
-        self._end(TOO_SLOW)
-
-    def _stall(self) -> None:
-        """Nothing of what waits could be sent for a long time."""
-        self._stalled = None
-        self.transport.abort()
-
-    def _end(self, response: bytes) -> None:
-        self._stop_timers()
-        if self._is_answering():
-            self.transport.abort()  # it would stand in the middle of another response
-        elif not self.transport.is_closing():
-            self.transport.write(response)
-            self.transport.close()
-
-    def _is_answering(self) -> bool:
-        cycle: Any = self.cycle  # none before the first request
-        return cycle is not None and cycle.response_started and not cycle.response_complete
-
-    def _stop_timers(self) -> None:
-        for timer in (self._timer, self._stalled):
-            if timer is not None:
-                timer.cancel()
-        self._timer = self._stalled = None

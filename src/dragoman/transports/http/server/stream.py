@@ -3,15 +3,24 @@
 * An event is written once to the connection that is there, in order; what was written is kept for a while, bounded in
   bytes, and what was not yet written is kept until it is.
 * A stream without a `name` has no event ids and nothing of it is sent twice (2026-07-28, HTTP+SSE).
+* What waits is written in pieces, so that a client which takes nothing holds one piece in the connection's buffer, and
+  the rest here, where it is counted.
 * A client resumes at the number behind the last one that it has. One connection at a time reads a stream: a newer one
   takes it over (B68).
 """
 
 import asyncio
+import sys
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
+from dragoman.faults import Cause, Fault
+from dragoman.transports.http.server.budget import Budget
+from dragoman.wire import frame as wire
+
 COMMENT = b":\n\n"
+PIECE = 256 << 10  # bytes that are written at one time
 
 
 class Event(NamedTuple):
@@ -23,12 +32,16 @@ class Stream:
     """`kept` bounds what was written already, `most` what waits; both are bytes.
 
     When more waits than that, a stream is stuck, and whoever owns it ends its request. One that `drops` loses its
-    oldest events instead: it is nobody's answer.
+    oldest events instead: it is nobody's answer. `budget` is shared by all streams; `changed` is called when the stream
+    lost its reader or is stuck.
     """
 
     __slots__ = (
+        "_budget",
+        "_changed",
         "_drops",
         "_events",
+        "_is_shut",
         "_kept",
         "_most",
         "_number",
@@ -36,17 +49,31 @@ class Stream:
         "_size",
         "_written",
         "finished",
+        "has_exceeded",
         "is_stuck",
         "name",
     )
 
-    def __init__(self, name: bytes | None, kept: int, most: int, primed: bool = False, drops: bool = False) -> None:
+    def __init__(
+        self,
+        name: bytes | None,
+        kept: int,
+        most: int,
+        primed: bool = False,
+        drops: bool = False,
+        budget: Budget | None = None,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
         self.name = name
         self.finished = False
         self.is_stuck = False
+        self.has_exceeded = False
+        self._is_shut = False
         self._kept = kept
         self._most = most
         self._drops = drops
+        self._budget = budget if budget is not None else Budget(sys.maxsize)
+        self._changed = changed
         self._events: deque[Event] = deque()
         self._number = 0
         self._written = 0
@@ -67,7 +94,7 @@ class Stream:
 
     def put(self, frame: bytes, last: bool = False) -> None:
         """Add an event; after the last one the response ends."""
-        if self.is_stuck:
+        if self.is_stuck or self.has_exceeded or self._is_shut:
             return
         self._append(frame)
         self.finished = self.finished or last
@@ -103,43 +130,78 @@ class Stream:
         return self._reader
 
     def taken(self) -> bytes:
-        """Everything that has not been written yet, as it goes on the wire."""
+        """What has not been written yet, as it goes on the wire: all of it, or as many events as fill a piece."""
         if self._number == self._written:
             return b""
         pieces: list[bytes] = []
+        size = 0
         for number, data in self._events:
-            if number > self._written:
+            if number > self._written and size < PIECE:
                 if self.name is not None:
                     pieces.append(b"id: %b-%d\n" % (self.name, number))
                 pieces += (b"event: message\ndata: ", data, b"\n\n") if data else (b"data: \n\n",)
-        self._written = self._number
+                size += len(data)
+                self._written = number
         self._forget()
         return b"".join(pieces)
 
     def release(self, reader: "Reader") -> None:
         if self._reader is reader:
             self._reader = None
+            if self.name is None:
+                self.discard()  # nobody can take it up again
+            self._changed()
 
     def _append(self, data: bytes) -> None:
         self._number += 1
         self._events.append(Event(self._number, data))
         self._size += len(data)
+        self._budget.add(self, len(data))
+
+    def exceed(self) -> None:
+        """All streams keep too much, and this one the most: it ends with an event that says so, and keeps no other.
+
+        One that drops its oldest events drops them all, and goes on.
+        """
+        self._empty()
+        if self._drops:
+            return
+        why = Fault(Cause.CLIENT_TOO_SLOW, f"limit of all streams: {self._budget.most} bytes")
+        self._number += 1
+        self._events.append(Event(self._number, wire.failure(None, why.error())))
+        self.finished = True
+        self.has_exceeded = True
+        self._wake()
+        self._changed()
+
+    def discard(self) -> None:
+        """Nobody reads it any more: it keeps nothing, whatever still comes."""
+        self._is_shut = True
+        self._empty()
+
+    def _empty(self) -> None:
+        self._events.clear()
+        self._shed(self._size)
+
+    def _shed(self, size: int) -> None:
+        self._size -= size
+        self._budget.remove(self, size)
 
     def _forget(self) -> None:
         """Let go of the oldest that were written, when they are more than is kept."""
         events = self._events
         bound = self._kept if self.name is not None else 0
         while events and events[0].number <= self._written and (self._size > bound or not bound):
-            self._size -= len(events.popleft().data)
+            self._shed(len(events.popleft().data))
 
     def _overflow(self) -> None:
         if self._drops:
             while self._size > self._most:
-                self._size -= len(self._events.popleft().data)
+                self._shed(len(self._events.popleft().data))
         else:
             self.is_stuck = True
-            self._events.clear()
-            self._size = 0
+            self._empty()
+            self._changed()
 
     def _wake(self) -> None:
         if self._reader is not None:
