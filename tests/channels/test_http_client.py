@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import socket
+import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +24,7 @@ from channels.scripted_http import (
 )
 from dragoman.faults import Cause
 from dragoman.limits import Limits
+from dragoman.transports.http.connection import probing_socket
 
 PROVES = ("HTTP-01", "HTTP-02", "HTTP-04", "HTTP-05", "SIZE-03", "B111", "B117", "B120", "B126", "B128", "B129", "B160")
 
@@ -61,10 +65,16 @@ def test_the_target_is_what_the_user_wrote(rest: str) -> None:
     played(scene)
 
 
-def test_connections_are_kept_and_cookies_are_not() -> None:
+def test_connections_are_kept_and_so_are_cookies_for_the_origin_that_set_them() -> None:
+    """T27: a load balancer finds its node again."""
+
     async def script(request: Request) -> None:
         if request.id % 2:
-            await request.answer(response(request.id), 200, "application/json", "Set-Cookie: a=b")
+            lines = (
+                f"Set-Cookie: node={request.id}; Path=/; Domain=example.com",
+                "Set-Cookie: other=x; Path=/elsewhere",
+            )
+            await request.answer(response(request.id), 200, "application/json", *lines)
         else:
             await request.stream(event(response(request.id)))
 
@@ -75,9 +85,43 @@ def test_connections_are_kept_and_cookies_are_not() -> None:
                 await side.messages(id)
                 await side.idle()
         assert server.connections == 1
-        assert all(request["Cookie"] is None for request in server.requests)
+        assert [request["Cookie"] for request in server.requests] == [None, *["node=1"] * 2, *["node=3"] * 2, "node=5"]
 
     played(scene)
+
+
+def test_the_cookies_of_an_origin_go_nowhere_else_and_stand_beside_the_user_s() -> None:
+    """T27: a port of its own is another origin."""
+
+    async def other(request: Request) -> None:
+        await request.answer(response(request.id), 200, "application/json", "Set-Cookie: theirs=1")
+
+    async def scene() -> None:
+        async with served(other) as second:
+
+            async def script(request: Request) -> None:
+                if request.id == 2:
+                    await request.answer(b"", 307, None, f"Location: {second.url}")
+                else:
+                    await request.answer(response(request.id), 200, "application/json", "Set-Cookie: ours=1")
+
+            async with served(script) as first, connected(first.url, {"Cookie": "mine=1"}) as side:
+                for id in range(1, 4):
+                    side.ask(id)
+                    await side.messages(id)
+                assert [request["Cookie"] for request in first.requests] == ["mine=1", *["mine=1; ours=1"] * 2]
+                assert [request["Cookie"] for request in second.requests] == [None]
+
+    played(scene)
+
+
+def test_a_server_that_is_gone_without_a_word_is_asked_for_by_the_system() -> None:
+    """T27: a firewall that drops a silent connection."""
+    with closing(probing_socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 1)))) as made:
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        if sys.platform == "linux":
+            options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+            assert [made.getsockopt(socket.IPPROTO_TCP, option) for option in options] == [60, 15, 4]
 
 
 def test_sixty_four_requests_at_once_in_any_order() -> None:

@@ -67,6 +67,99 @@ def test_a_lost_session_is_begun_anew_and_the_request_sent_once_more(stranger: S
     played(scene)
 
 
+async def gone(request: Request) -> None:
+    await request.answer(b"", 410, None)
+
+
+async def polite(request: Request) -> None:
+    error = {"code": -32600, "message": "The server is not initialized"}
+    await request.answer({"jsonrpc": "2.0", "id": request.id, "error": error})
+
+
+async def streamed(request: Request) -> None:
+    error = {"code": -32001, "message": "unknown SESSION id"}
+    await request.stream(event({"jsonrpc": "2.0", "id": request.id, "error": error}))
+
+
+async def broken(request: Request) -> None:
+    error = {"code": -32002, "message": "session expired"}
+    await request.answer({"jsonrpc": "2.0", "id": None, "error": error}, 500)
+
+
+@pytest.mark.parametrize("stranger", [gone, polite, streamed, broken], ids=lambda script: script.__name__)
+def test_each_word_for_the_end_of_a_session_begins_a_new_one(stranger: Script) -> None:
+    """T26: 410, and an error that speaks of the session whatever its status."""
+
+    async def scene() -> None:
+        sessions = Sessions(stranger=stranger)
+        async with opened(sessions) as (_, side):
+            side.call(1)
+            await side.answer(1)
+            sessions.known.clear()
+            side.call(2)
+            assert await side.answer(2) == result(2, text="fine")
+            assert not side.losses
+        assert sessions.count == 2
+
+    played(scene)
+
+
+async def no_reason(request: Request) -> None:
+    await request.answer(b"", 400, None)
+
+
+@pytest.mark.parametrize(("method", "is_repeated"), [("tools/call", False), ("resources/read", True)])
+def test_a_request_that_may_have_been_begun_is_not_sent_again(method: str, is_repeated: bool) -> None:
+    """B53: 400 without a word says nothing about what was done."""
+
+    async def scene() -> None:
+        sessions = Sessions(stranger=no_reason)
+        async with opened(sessions) as (server, side):
+            side.call(1)
+            await side.answer(1)
+            sessions.known.clear()
+            side.call(2, method)
+            if is_repeated:
+                await side.answer(2)
+            else:
+                loss = await side.loss()
+                assert loss.status == 400
+                assert "not sent again" in (loss.detail or "")
+                side.losses.clear()
+            side.call(3)
+            await side.answer(3)
+        assert sessions.count == 2
+        assert [one.id for one in server.requests if method.encode() in one.body].count(2) == 1 + is_repeated
+
+    played(scene)
+
+
+@pytest.mark.parametrize("message", ["The database is not ready", "Server busy"])
+def test_an_error_about_something_else_is_the_server_s_answer(message: str) -> None:
+    """T26"""
+
+    async def scene() -> None:
+        failing: list[bool] = []
+
+        async def call(request: Request) -> None:
+            if failing:
+                error = {"code": -32000, "message": message}
+                await request.answer({"jsonrpc": "2.0", "id": request.id, "error": error})
+            else:
+                await echo(request)
+
+        sessions = Sessions(call=call)
+        async with opened(sessions) as (_, side):
+            side.call(1)
+            await side.answer(1)
+            failing.append(True)
+            side.call(2)
+            assert (await side.answer(2))["error"]["message"] == message
+        assert sessions.count == 1
+
+    played(scene)
+
+
 def test_requests_that_meet_the_end_together_share_one_new_session() -> None:
     async def scene() -> None:
         arrived = asyncio.Semaphore(0)

@@ -17,7 +17,9 @@ from dragoman.signin.options import Options
 if TYPE_CHECKING:
     from dragoman.transports.http.target import Target
 
-OF_A_URL = ("header", "header_env", "ca_file", "max_response_bytes", *SIGN_IN)
+OF_A_URL = ("header", "header_env", "ca_file", "allow_http", "max_response_bytes", *SIGN_IN)
+PLAIN = "the server is reached by plain http, so what passes can be read and changed on its way"
+PLAIN_WITH_SECRETS = f"{PLAIN}; that goes for the headers of the options, too"
 VISIBLE = "the value of the header {} stands on the command line, where other programs can see it; use --header-env"
 
 _OPTIONS = (
@@ -32,6 +34,9 @@ _OPTIONS = (
         metavar="NAME=VARIABLE",
         multiple=True,
         help="Send a header with the value of an environment variable. May be repeated.",
+    ),
+    click.option(
+        "--allow-http", is_flag=True, help="Reach a server beyond this machine by plain http, readable on its way."
     ),
     click.option("--ca-file", metavar="FILE", help="Trust the certificates of this PEM file, too."),
 )
@@ -105,13 +110,17 @@ def read_url(text: str, transport: Transport | None, options: Mapping[str, Any],
     try:
         visible = [target.header(one) for one in options["header"]]
         headers = target.together([*visible, *(target.header_from(one, os.environ) for one in options["header_env"])])
-        place = address.address(text)
+        place = address.address(text, allow_http=bool(options.get("allow_http")))
         if options["ca_file"] is not None:
             target.check_ca_file(options["ca_file"])
+    except address.Plain as plain:
+        raise click.UsageError(f"{plain}; --allow-http permits it all the same") from None
     except address.Refused as refused:
         raise click.UsageError(str(refused)) from None
     shown = {header.name.lower() for header in visible} & target.SECRETS
-    warnings = tuple(VISIBLE.format(name) for name in sorted(shown))
+    warnings = [VISIBLE.format(name) for name in sorted(shown)]
+    if place.is_plain:
+        warnings.append(PLAIN_WITH_SECRETS if headers else PLAIN)
     found = target.Target(place, headers, options["ca_file"], dict(os.environ))
     sign_in = read_sign_in(options, given, os.environ, headers) if "sign_in" in options else None
-    return Server(target=found, transport=transport, warnings=warnings, sign_in=sign_in)
+    return Server(target=found, transport=transport, warnings=tuple(warnings), sign_in=sign_in)

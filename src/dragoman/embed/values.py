@@ -36,13 +36,15 @@ class Url:
     """A server at a URL. `transport` says what it speaks, if that need not be found out.
 
     `headers` are sent to it and to nobody else. `ca_file` has certificates (PEM) to trust beside those of the system.
-    `response_limit` is in bytes, of one response or event.
+    `response_limit` is in bytes, of one response or event. `allow_http` permits plain http beyond this machine, which
+    can be read on its way.
     """
 
     url: str
     transport: Literal["http-stateless", "http-session", "sse"] | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     ca_file: str | None = None
+    allow_http: bool = False
     response_limit: int = Limits().line
 
 
@@ -132,7 +134,7 @@ def _at_url(given: Url, transport: Transport | None) -> Server:
     headers = target.together(target.header(f"{name}:{value}") for name, value in given.headers.items())
     if given.ca_file is not None:
         target.check_ca_file(given.ca_file)
-    found = target.Target(address(given.url), headers, given.ca_file, dict(os.environ))
+    found = target.Target(address(given.url, allow_http=given.allow_http), headers, given.ca_file, dict(os.environ))
     era = transport.era if transport is not None else None
     return Server(to_url(found, transport, given.response_limit), era, found.address.host)
 

@@ -41,6 +41,18 @@ def test_a_url_may_say_how_its_server_is_spoken_to(
     assert len(server.warnings) == 1
 
 
+def test_plain_http_is_allowed_by_an_option_that_warns() -> None:
+    """T24"""
+    with pytest.raises(click.UsageError, match="--allow-http"):
+        read("http://intra.example/mcp")
+    server = read("http://intra.example/mcp", allow_http=True)
+    assert server.target is not None
+    assert server.target.address.is_plain
+    (warning,) = server.warnings
+    assert "plain http" in warning
+    assert not read(URL, allow_http=True).warnings
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,7 +1,7 @@
 """Which URLs a server may have, and where a redirect may lead.
 
-* https to any host; http to this machine only, which no option changes (CLI-15, CLI-32). The names of this machine are
-  `localhost` and all names below it, 127.0.0.0/8 and [::1], each in its usual spelling.
+* https to any host; http to this machine only, unless the user allows it (CLI-15, decisions T24). The names of this
+  machine are `localhost` and all names below it, 127.0.0.0/8 and [::1], each in its usual spelling.
 * No user, password, fragment or port 0; visible ASCII only. Path and query are sent as they are written (B117).
 * A redirect is followed for 307 and 308 alone, as only these keep a POST (B115). It never leads from https to http, nor
   from elsewhere to this machine, or a server could have us speak to our own network's private services.
@@ -28,6 +28,10 @@ class Refused(ValueError):
     """Something that was given for the server and cannot be used."""
 
 
+class Plain(Refused):
+    """It is one of plain http to another machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """`host` is in lower case and without brackets; `url` is what was written, but for the case before its path."""
@@ -45,9 +49,14 @@ class Address:
     def is_loopback(self) -> bool:
         return is_loopback(self.host)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether what passes can be read on its way."""
+        return self.scheme == "http" and not self.is_loopback
 
-def address(text: str) -> Address:
-    """The address that `text` spells.
+
+def address(text: str, *, allow_http: bool = False) -> Address:
+    """The address that `text` spells; with `allow_http` also one of http beyond this machine.
 
     Raises:
         Refused: it is none that may be used.
@@ -68,8 +77,8 @@ def address(text: str) -> Address:
     port = int(authority["port"] or PORTS[scheme])
     if not 1 <= port <= 65535:
         raise Refused("the URL has a port that cannot be used")
-    if scheme == "http" and not is_loopback(host.strip("[]")):
-        raise Refused("the URL must use https, as its host is not this machine")
+    if scheme == "http" and not allow_http and not is_loopback(host.strip("[]")):
+        raise Plain("the URL must use https, as its host is not this machine")
     written = f"{scheme}://{host}" + (f":{authority['port']}" if authority["port"] else "") + parts["rest"]
     return Address(written, scheme, host.strip("[]"), port)
 
@@ -86,7 +95,7 @@ def redirected(place: Address, location: str | None) -> Address:
         joined = urljoin(place.url, location).partition("#")[0]
     except ValueError:
         raise Refused("the redirect names no usable place") from None
-    to = address(joined)
+    to = address(joined, allow_http=place.is_plain)
     if place.scheme == "https" and to.scheme != "https":
         raise Refused("the redirect leads away from https")
     if to.is_loopback and not place.is_loopback:

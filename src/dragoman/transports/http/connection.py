@@ -2,7 +2,9 @@
 
 * `localhost` and the names below it are this machine whatever a name service says, with both of its addresses (B158).
 * Only opening a connection has a time limit; a response may take as long as its request may.
-* Cookies, `.netrc` and the proxies that the library would find by itself are not used.
+* Cookies are kept for the exact origin that set them (`cookies.py`). `.netrc` and the proxies that the library would
+  find by itself are not used.
+* A peer that is gone without a word is noticed by the system's keep-alive probes, in about two minutes.
 * Texts hold no URL, no header and nothing the server wrote, so none of the library's own texts.
 """
 
@@ -11,12 +13,14 @@ import io
 import os
 import socket
 import ssl
+from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from dragoman.transports.http.address import is_loopback
 from dragoman.transports.http.bounds import Bounds
+from dragoman.transports.http.cookies import OriginCookies
 from dragoman.transports.http.loss import Lost, cut
 from dragoman.transports.http.place import Place, place
 from dragoman.transports.http.target import Target, trust
@@ -25,6 +29,8 @@ ALWAYS = {"Accept-Encoding": "identity", "User-Agent": "dragoman"}
 LARGE = 1 << 20
 LOOPBACK = (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6))
 HOSTNAME_MISMATCH = 62
+PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+"""Seconds of silence before the first probe (under two names), seconds between two, and how many may be lost."""
 
 
 class _Resolver(AbstractResolver):
@@ -60,7 +66,10 @@ class Connections:
         self.home = place(target.address, target, True)
         self._trust = trust(target) if target.address.scheme == "https" else None
         self._headers = {**ALWAYS, **{header.name: header.value for header in target.headers}}
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=bounds.idle, resolver=_Resolver(), loop=loop)
+        self._cookies = OriginCookies()
+        connector = aiohttp.TCPConnector(
+            limit=0, keepalive_timeout=bounds.idle, resolver=_Resolver(), loop=loop, socket_factory=probing_socket
+        )
         self._session = aiohttp.ClientSession(
             connector=connector,
             loop=loop,
@@ -78,18 +87,25 @@ class Connections:
         Raises:
             Lost: there is none.
         """
+        given = {**(self._headers if to.is_home else ALWAYS), **headers}
+        cookies = self._cookies.header(to.address.origin, to.address.url)
+        if cookies is not None:
+            own = next((name for name in given if name.lower() == "cookie"), "Cookie")
+            given[own] = f"{given[own]}; {cookies}" if own in given else cookies
         try:
-            return await self._session.request(
+            response = await self._session.request(
                 method,
                 to.url,
                 data=body if body is None or len(body) < LARGE else io.BytesIO(body),
-                headers={**(self._headers if to.is_home else ALWAYS), **headers},
+                headers=given,
                 allow_redirects=False,
                 proxy=to.proxy,
                 ssl=self.tls() if to.address.scheme == "https" else True,
             )
         except (aiohttp.ClientError, OSError) as error:
             raise Lost(cut(None, trouble(error))) from error
+        self._cookies.keep(to.address.origin, response)
+        return response
 
     def tls(self) -> ssl.SSLContext:
         """
@@ -102,6 +118,17 @@ class Connections:
 
     async def close(self) -> None:
         await self._session.close()
+
+
+def probing_socket(address: tuple[Any, ...]) -> socket.socket:
+    """A socket whose peer is asked whether it is still there, when it has been silent for a minute."""
+    made = socket.socket(*address[:3])
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in PROBES.items():
+        number = getattr(socket, name, None)  # each system has its own names
+        if number is not None:
+            made.setsockopt(socket.IPPROTO_TCP, number, value)
+    return made
 
 
 def trouble(error: BaseException) -> str:

@@ -18,7 +18,7 @@ def named_by(data: bytes, stream: Address) -> tuple[Address, Address | None]:
         Refused: it is no place, or one at another origin.
     """
     try:
-        to = address(urljoin(stream.url, data.decode().strip()).partition("#")[0])
+        to = address(urljoin(stream.url, data.decode().strip()).partition("#")[0], allow_http=stream.is_plain)
     except ValueError:
         raise Refused("the endpoint event names no usable place") from None
     if to.origin != stream.origin:
@@ -31,4 +31,4 @@ def _under_prefix(to: Address, stream: Address) -> Address | None:
     parts = urlsplit(to.url)
     if not prefix or parts.path.startswith(prefix + "/"):
         return None
-    return address(urlunsplit(parts._replace(path=prefix + parts.path)))
+    return address(urlunsplit(parts._replace(path=prefix + parts.path)), allow_http=stream.is_plain)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import aiohttp
 
 from dragoman.limits import Limits
-from dragoman.transports.http.agreement import BAD_REQUEST, SESSION_ID, Session
+from dragoman.revisions.methods import LISTS
+from dragoman.transports.http.agreement import BAD_REQUEST, SESSION_ID, Ending, Session, is_about_sessions
 from dragoman.transports.http.answer import Said, Sort, said
 from dragoman.transports.http.binding import ACCEPT, EVENT_STREAM, JSON
 from dragoman.transports.http.bounds import Bounds
@@ -28,9 +29,21 @@ from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch
 from dragoman.wire.members import first_byte
 
+REPEATABLE = frozenset({"completion/complete", "ping", "prompts/get", "resources/read", *LISTS})
+"""Requests that do nothing but read: they may be sent again even if the server has begun them."""
+
 
 class SessionOver(Exception):
-    """The server does not know the session of this request, which it has not carried out."""
+    """The server does not know the session of this request. `ending` is how it told so."""
+
+    def __init__(self, ending: Ending, status: int) -> None:
+        super().__init__(ending.value)
+        self.ending = ending
+        self.status = status
+
+    def allows(self, method: str | None) -> bool:
+        """Whether the request may be sent again: what the server may have begun is not (B53)."""
+        return self.ending is Ending.TOLD or method in REPEATABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,29 +99,41 @@ class Exchange:
             self.minted, self.origin = response.headers.get(SESSION_ID), origin_of(response)
             if session is None and self.minted is not None:
                 self.reserved = Reserved(self.origin, {SESSION_ID: self.minted})  # should this stream be resumed
-            if session is not None:
-                if is_last and response.status == BAD_REQUEST:
-                    session.doubted = True
-                session.worked = session.worked or is_fine(response.status)
+            if session is not None and is_last and response.status == BAD_REQUEST:
+                session.doubted = True
             answer = await self._first(response, None if is_last else session)
+            if session is not None:
+                self._judge(session, response.status, answer, is_last)
             if answer is not None:
                 await self._finish(response, answer)
                 return
         while not await self._resumed():
             pass
 
+    def _judge(self, session: Session, status: int, answer: Said | None, is_last: bool) -> None:
+        """What this response tells of the session that it came in."""
+        if answer is not None and is_about_sessions(answer):
+            session.doubted = session.doubted or is_last
+        elif is_fine(status):
+            session.worked = True
+
     async def _first(self, response: aiohttp.ClientResponse, session: Session | None) -> Said | None:
         answer: Said | None = None
         try:
             if self._road.reading.is_stream(response):
-                return await self._follow(response)
-            answer = self._in_document(await self._road.reading.document(response), response.status)
+                answer = await self._follow(response)
+                if answer is None:
+                    return None
+            else:
+                answer = self._in_document(await self._road.reading.document(response), response.status)
         except Lost:
-            if session is not None and session.is_over(response.status, None, self._id):
-                raise SessionOver from None
+            ending = session.is_over(response.status, None, self._id) if session is not None else None
+            if ending is not None:
+                raise SessionOver(ending, response.status) from None
             raise
-        if session is not None and session.is_over(response.status, answer, self._id):
-            raise SessionOver
+        ending = session.is_over(response.status, answer, self._id) if session is not None else None
+        if ending is not None:
+            raise SessionOver(ending, response.status)
         return answer
 
     async def _resumed(self) -> bool:

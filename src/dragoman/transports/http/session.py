@@ -27,7 +27,7 @@ from dragoman.transports.http.connection import Connections
 from dragoman.transports.http.endpoint import Endpoint
 from dragoman.transports.http.exchange import Exchange, Road, SessionOver, post_headers
 from dragoman.transports.http.listening import Listener
-from dragoman.transports.http.loss import Loss, Lost, invalid
+from dragoman.transports.http.loss import Loss, Lost, invalid, refused
 from dragoman.transports.http.outgoing import CANCELLED, INITIALIZE, INITIALIZED, Outgoing, outgoing
 from dragoman.transports.http.reading import Reading
 from dragoman.transports.http.target import Target
@@ -35,6 +35,7 @@ from dragoman.wire import frame as wire
 from dragoman.wire.members import closed
 
 BOUNDS = Bounds()
+NOT_REPEATED = "the server may have begun the request, so it was not sent again; the session is a new one"
 
 
 class SessionChannel:
@@ -250,8 +251,10 @@ class SessionChannel:
         self._unposted.discard(id)
         try:
             await self._exchange(out, id, session, answered).run(taken)
-        except SessionOver:
+        except SessionOver as over:
             await self._renewed(session)
+            if not over.allows(out.method):
+                raise Lost(refused(over.status, NOT_REPEATED)) from None
             await self._exchange(out, id, self._session, answered).run(taken, is_last=True)
 
     def _exchange(

@@ -300,7 +300,7 @@ class SseChannel:
 
     def _post_to(self, data: bytes, response: aiohttp.ClientResponse) -> None:
         try:
-            first, second = named_by(data, address(str(response.url)))
+            first, second = named_by(data, address(str(response.url), allow_http=True))
             self._posts = self._endpoint(first)
             self._second = self._endpoint(second) if second is not None else None
         except (Refused, UnusableProxy) as error:

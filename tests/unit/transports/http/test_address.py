@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.transports.http.address import Refused, address, is_loopback, redirected
+from dragoman.transports.http.address import Plain, Refused, address, is_loopback, redirected
 
 PROVES = ("CLI-14", "CLI-15", "CLI-32", "HTTP-11", "B115", "B117", "B158")
 
@@ -116,6 +116,19 @@ def test_a_redirect_leads_where_urls_may_be(place: str, location: str, to: str) 
 def test_other_redirects_are_not_followed(place: str, location: str | None) -> None:
     with pytest.raises(Refused):
         redirected(address(place), location)
+
+
+def test_plain_http_to_another_machine_is_for_the_user_to_allow() -> None:
+    """T24, CLI-15"""
+    with pytest.raises(Plain):
+        address("http://h.example/mcp")
+    allowed = address("http://h.example/mcp", allow_http=True)
+    assert (allowed.url, allowed.is_plain) == ("http://h.example/mcp", True)
+    assert redirected(allowed, "http://other.example/").is_plain
+    assert not redirected(allowed, "https://other.example/").is_plain
+    assert not address("http://localhost/mcp", allow_http=True).is_plain
+    with pytest.raises(Refused):
+        redirected(allowed, "http://localhost/")
 
 
 def test_the_names_of_this_machine() -> None:

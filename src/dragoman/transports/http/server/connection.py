@@ -35,7 +35,9 @@ class Guarded(HttpToolsProtocol):
     _in_head = False
     _is_between = True
     _is_refused = False
+    _is_over = False  # nothing that still comes is waited for
     _is_known = False
+    _keeps_alive = True
     _waits_since = 0.0
     _head = 0
     _host: str | None = None
@@ -52,7 +54,7 @@ class Guarded(HttpToolsProtocol):
     # ------------------------------------------------------------------ the connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(Joined(transport, self.loop))
+        super().connection_made(Joined(transport, self.loop, self._lingers))
         self._waits_since = self.loop.time()
         self._host = self.client[0] if self.client else None
         self._is_near = self._host is None or is_loopback(self._host)
@@ -112,6 +114,8 @@ class Guarded(HttpToolsProtocol):
             return
         self._wait(self._bounds.body_time)
         super().on_headers_complete()
+        cycle: Any = self.cycle
+        self._keeps_alive, cycle.keep_alive = cycle.keep_alive, False  # a response to a part of a request ends it all
         self.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]
 
     def on_body(self, body: bytes) -> None:
@@ -121,8 +125,18 @@ class Guarded(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._is_between = True
         self._stop_waiting()
-        if not self._is_refused:
-            super().on_message_complete()
+        if self._is_refused:
+            return
+        cycle: Any = self.cycle
+        if cycle.response_complete:
+            self.transport.close()  # as that response announced
+        elif not cycle.response_started:
+            cycle.keep_alive = self._keeps_alive
+        super().on_message_complete()
+
+    def shutdown(self) -> None:
+        self._keeps_alive = False
+        super().shutdown()
 
     def on_response_complete(self) -> None:
         self._waits_since = self.loop.time()
@@ -157,6 +171,7 @@ class Guarded(HttpToolsProtocol):
         self._timer = None
         cycle: Any = self.cycle
         if cycle is not None and cycle.response_complete and not self._is_between and not self._in_head:
+            self._is_over = True
             self.transport.close()  # it has its answer
         else:
             self._end(TOO_SLOW)
@@ -175,11 +190,16 @@ class Guarded(HttpToolsProtocol):
 
     def _end(self, response: bytes) -> None:
         self._stop_timers()
+        self._is_over = True
         if self._is_answering():
             self.transport.abort()  # it would stand in the middle of another response
         elif not self.transport.is_closing():
             self.transport.write(response)
             self.transport.close()
+
+    def _lingers(self) -> bool:
+        """Whether the rest of an answered request is still coming: a client that writes it would not see the answer."""
+        return not (self._is_between or self._in_head or self._is_over)
 
     def _is_answering(self) -> bool:
         cycle: Any = self.cycle

@@ -5,7 +5,7 @@ is woken for a head without a body.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,10 +13,16 @@ if TYPE_CHECKING:
 
 
 class Joined(asyncio.Transport):
-    """What is written first waits for what follows, but never beyond this turn of the loop."""
+    """What is written first waits for what follows, but never beyond this turn of the loop.
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    `lingers` says whether the connection has to stay open for a moment, though its last response is written.
+    """
+
+    def __init__(
+        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, lingers: Callable[[], bool]
+    ) -> None:
         super().__init__()
+        self._lingers = lingers
         self._transport = transport
         self._loop = loop
         self._first: Data | None = None
@@ -41,7 +47,8 @@ class Joined(asyncio.Transport):
 
     def close(self) -> None:
         self._flush()
-        self._transport.close()
+        if not self._lingers():
+            self._transport.close()
 
     def abort(self) -> None:
         self._first = None

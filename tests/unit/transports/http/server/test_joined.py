@@ -18,7 +18,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
-        self.joined = Joined(transport, asyncio.get_running_loop())
+        self.joined = Joined(transport, asyncio.get_running_loop(), lambda: False)
 
 
 def on_pair(scene: Callable[[Joined, Callable[[], list[bytes]]], Awaitable[None]]) -> None:
