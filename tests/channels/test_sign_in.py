@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from dragoman.faults import Cause
 from dragoman.signin.account import Visit
 from dragoman.signin.failure import Failed
 from dragoman.signin.person import Consent
+from dragoman.signin.shelf import PROMPT
 from support.authorization import OPENID, Behaviour, Demands, document, guarded, query_of
-from support.signing_in import Someone, account, free_port
+from support.signing_in import READ, Someone, account, free_port
 
 PROVES = (
     *("OAUTH-01", "OAUTH-02", "OAUTH-03", "OAUTH-04", "OAUTH-06", "OAUTH-08", "OAUTH-09", "OAUTH-11", "OAUTH-13"),
@@ -40,7 +42,7 @@ def test_a_sign_in_gets_a_token_for_this_server(tmp_path: Path) -> None:
                 (uri,) = query_of(url)["redirect_uri"]
                 assert uri.startswith("http://127.0.0.1:")
                 assert uri.endswith("/callback")
-                assert one.someone.waited == [300.0, 0.0]
+                assert one.someone.waited == [PROMPT, READ, 300.0, 0.0]
                 (body,) = [json.loads(asked.body) for asked in issuer.place.of("/register")]
                 assert body["client_name"] == "dragoman"
                 assert body["redirect_uris"] == [uri]
@@ -359,11 +361,33 @@ def test_the_right_issuer_in_the_redirect_is_fine(tmp_path: Path) -> None:
     played(scene)
 
 
-def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
+def test_two_sign_ins_at_once_have_a_port_each(tmp_path: Path) -> None:
+    """D2: and what was registered for one port serves there again."""
+
+    async def scene() -> None:
+        with guarded() as (_, server), guarded() as (_, other), socket.socket() as usual:
+            usual.bind(("127.0.0.1", 0))
+            usual.listen()
+            port = usual.getsockname()[1]
+            async with (
+                account(server.url, tmp_path / "a", redirect_port=port) as one,
+                account(other.url, tmp_path / "b", redirect_port=port) as two,
+            ):
+                assert await one.meets()
+                assert await two.meets()
+                for each in (one, two):
+                    record = await each.shelf.read(each.key)
+                    assert record is not None
+                    assert record.client.redirect_uri not in (None, f"http://127.0.0.1:{port}/callback")
+
+    played(scene)
+
+
+def test_a_port_that_is_taken_is_told_when_no_other_will_do(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded() as (issuer, server):
             port = int(issuer.place.origin.rpartition(":")[2])
-            async with account(server.url, tmp_path, redirect_port=port) as one:
+            async with account(server.url, tmp_path, redirect_port=port, is_port_fixed=True) as one:
                 with pytest.raises(Failed) as failed:
                     await one.meets()
                 assert failed.value.cause is Cause.REDIRECT_PORT_UNAVAILABLE
@@ -433,10 +457,10 @@ def test_a_sign_in_ends_with_the_last_request_that_waits_for_it(tmp_path: Path) 
                 await one.someone.until(lambda: bool(one.someone.lines))
                 first.cancel()
                 await asyncio.wait((first,))
-                assert one.someone.waited == [300.0]
+                assert one.someone.waited == [PROMPT, READ, 300.0]
                 second.cancel()
                 await asyncio.wait((second,))
-                await one.someone.until(lambda: one.someone.waited == [300.0, 0.0])
+                await one.someone.until(lambda: one.someone.waited == [PROMPT, READ, 300.0, 0.0])
                 one.someone.signs_in = True
                 assert await one.meets()  # its port is free again
 

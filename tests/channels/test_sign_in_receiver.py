@@ -13,9 +13,8 @@ from dragoman.faults import Cause
 from dragoman.signin.authorize import Redirect
 from dragoman.signin.failure import Failed
 from dragoman.signin.options import Options
-from dragoman.signin.receiver import CONNECTIONS, Receiver
+from dragoman.signin.receiver import CONNECTIONS, Receiver, listening
 from support.authorization import fetched
-from support.signing_in import free_port
 
 PROVES = (
     *("OAUTH-09", "OAUTH-10", "OAUTH-24", "OAUTH-25", "OAUTH-26", "OAUTH-27", "OAUTH-28", "OAUTH-29", "OAUTH-30"),
@@ -39,9 +38,10 @@ class Open:
 
 @asynccontextmanager
 async def opened(token: str | None = TOKEN, head_time: float = 5.0) -> AsyncGenerator[Open, None]:
-    port = free_port()
+    own = listening(0)
+    port = own.getsockname()[1]
     notes: list[str] = []
-    receiver = Receiver(port, STATE, URL, token, notes.append, head_time)
+    receiver = Receiver(own, "<the>.example", STATE, URL, token, notes.append, head_time)
     await receiver.open()
     try:
         yield Open(receiver, port, notes)
@@ -57,6 +57,8 @@ def test_a_redirect_with_the_state_ends_the_wait_and_shows_a_page() -> None:
             assert await one.receiver.redirect() == Redirect("c", None, "https://as.example")
             assert status == 200
             assert "Back from the sign-in" in page
+            assert "It was for <b>&lt;the&gt;.example</b>." in page
+            assert 'name="viewport"' in page
             assert headers["Cache-Control"] == "no-store"
             assert headers["Referrer-Policy"] == "no-referrer"
             assert "default-src 'none'" in headers["Content-Security-Policy"]
@@ -75,7 +77,7 @@ def test_an_error_ends_the_wait_as_well() -> None:
             assert status == 200
             assert "Not signed in" in page
             assert "access_denied" not in page
-            assert "<b>" not in page
+            assert page.count("<b>") == 1
 
     played(scene)
 
@@ -174,9 +176,8 @@ def test_nobody_else_can_have_the_port_and_a_port_that_is_taken_is_told() -> Non
                 own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 with pytest.raises(OSError, match="in use"):
                     own.bind(("127.0.0.1", one.port))
-            second = Receiver(one.port, STATE, URL, None, one.notes.append)
             with pytest.raises(Failed) as failed:
-                await second.open()
+                listening(one.port)
             assert failed.value.cause is Cause.REDIRECT_PORT_UNAVAILABLE
             for host in ("127.0.0.2", "::1"):
                 with pytest.raises(OSError, match=r"Errno|Connect"):
@@ -201,14 +202,15 @@ def test_what_is_no_request_is_closed_and_changes_nothing(data: bytes) -> None:
     played(scene)
 
 
-def test_only_so_many_connections_are_held() -> None:
+def test_silent_connections_make_room_the_oldest_first() -> None:
+    """D9"""
+
     async def scene() -> None:
         async with opened() as one:
-            held = [await asyncio.open_connection("127.0.0.1", one.port) for _ in range(CONNECTIONS)]
-            await asyncio.sleep(0.05)
-            reader, writer = await asyncio.open_connection("127.0.0.1", one.port)
-            assert await reader.read() == b""
-            writer.close()
+            held = [await asyncio.open_connection("127.0.0.1", one.port) for _ in range(CONNECTIONS * 2)]
+            assert await held[0][0].read() == b""
+            assert (await one.get(f"/callback?code=c&state={STATE}"))[0] == 200
+            assert (await one.receiver.redirect()).code == "c"
             for _, other in held:
                 other.close()
 

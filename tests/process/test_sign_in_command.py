@@ -479,11 +479,45 @@ def test_a_login_ahead_is_found_by_the_bridge_and_given_up_by_logout(user: Brows
         for expected in (b"sign-ins deleted: 1\n", b"nothing was kept\n"):
             out = run("logout", *store(user, port), server.url, env=user.environment)
             assert (out.returncode, out.stdout) == (0, expected)
-        assert len(issuer.place.asked) == before
+        assert [asked.path for asked in issuer.place.asked[before:]] == ["/revoke"]
         with bridge(user, *store(user, port), server.url) as one:
             one.open()
             assert one.end() == 0
         assert issuer.sign_ins == 2
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "sentence"),
+    [
+        (Behaviour(), "its token was revoked"),
+        (Behaviour(gives_refresh=False), "its token was revoked"),
+        (Behaviour(revokes=False), "offers no revocation"),
+        (Behaviour(metadata={"revocation_endpoint": "http://127.0.0.1:1/"}), "could not be revoked"),
+        (Behaviour(metadata={"token_endpoint_auth_methods_supported": ["client_secret_basic"]}), "token was revoked"),
+    ],
+    ids=["refresh token", "access token", "none offered", "not reachable", "with a secret"],
+)
+def test_logout_gives_the_token_back_and_says_so(behaviour: Behaviour, sentence: str, user: Browser) -> None:
+    """D11"""
+    port = free_port()
+    with guarded(behaviour) as (issuer, server):
+        assert run("login", *store(user, port), server.url, env=user.environment).returncode == 0
+        out = run("logout", *store(user, port), server.url, env=user.environment)
+        assert (out.returncode, out.stdout) == (0, b"sign-ins deleted: 1\n")
+        assert sentence in out.stderr.decode()
+        assert ("revoked at" in out.stderr.decode()) == (not issuer.tokens)
+
+
+def test_a_login_that_is_not_kept_is_no_success_and_leaves_no_half(user: Browser) -> None:
+    """D8"""
+    folder = user.folder / "store"
+    (folder / "index.signin").mkdir(parents=True)  # where nothing can be written
+    with guarded() as (issuer, server):
+        done = run("login", *store(user), server.url, env=user.environment)
+        assert issuer.sign_ins == 1
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"could not be kept" in done.stderr
+    assert [each.name for each in folder.iterdir() if each.suffix in (".signin", ".mark")] == ["index.signin"]
 
 
 def test_logout_of_everything_leaves_nothing(user: Browser) -> None:

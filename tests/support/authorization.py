@@ -121,6 +121,7 @@ class Behaviour:
     rotates: bool = True  # a refresh token is good once; a second use ends all of its sign-in
     names_scope: bool = True
     registers: bool = True
+    revokes: bool = True
     registration_error: Reply | None = None
     redirect_error: str | None = None
     iss: str | None = None  # in redirects: "right", or another text
@@ -172,6 +173,7 @@ class Issuer:
             "registration_endpoint": f"{own}/register" if self.does.registers else None,
             "code_challenge_methods_supported": ["S256"],
             "response_types_supported": ["code"],
+            "revocation_endpoint": f"{own}/revoke" if self.does.revokes else None,
             **self.does.metadata,
         }
         return {name: value for name, value in whole.items() if value is not None}
@@ -206,9 +208,22 @@ class Issuer:
                 return self._token(asked)
             if asked.path == "/register":
                 return self._register(asked)
+            if asked.path == "/revoke":
+                return self._revoke(asked)
             if asked.path == "/device":
                 return self._device(asked)
             return self.does.elsewhere
+
+    def _revoke(self, asked: Asked) -> Reply:
+        """RFC 7009: what came of a refresh token ends with it."""
+        client = self._client(asked, asked.form)
+        if client is None:
+            return self.does.unknown_client
+        grant = self.refreshes.pop(asked.form["token"], None) or self.tokens.get(asked.form["token"], (None,))[0]
+        if grant is not None and grant.client == client:
+            self.ended.add(grant.family)
+            self.tokens = {token: kept for token, kept in self.tokens.items() if kept[0].family != grant.family}
+        return 200, {}, b""
 
     def _register(self, asked: Asked) -> Reply:
         if self.does.registration_error is not None:

@@ -20,6 +20,7 @@ from dragoman.transports.http.target import Target
 from support.authorization import visit
 
 KEY = bytes(range(32))
+READ = -1.0  # among what was waited for: a token was read or renewed
 
 
 def free_port() -> int:
@@ -66,6 +67,9 @@ class Someone:
     def waits_no_more(self, signed_in: bool) -> None:
         self.waited.append(0.0)
         self.changed.set()
+
+    def goes_on(self) -> None:
+        self.waited.append(READ)
 
     def say(self, line: str) -> None:
         self.lines.append(line)

@@ -240,6 +240,7 @@ class Modern:
 
     def released(self, signed_in: bool, now: float) -> None:
         self._held = 0.0
+        self.opening_due = min(self.opening_due, now + self.limits.timeouts.discover)  # its whole time, from now
         if signed_in:
             self.watcher.signed_in(now)
 

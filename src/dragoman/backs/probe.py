@@ -191,6 +191,7 @@ class Probe:
 
     def released(self, signed_in: bool, now: float) -> None:
         self._held = 0.0
+        self._deadline = min(self._deadline, now + self.limits.timeouts.discover)
         if self._due is not None:
             self._due = now + self._silence  # what the server was asked for is asked again now
         for inner in (self._modern, self._legacy):

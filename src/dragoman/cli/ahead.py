@@ -1,6 +1,8 @@
 """The work of `login` and `logout`; nothing else loads it."""
 
 import asyncio
+import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -13,12 +15,15 @@ from dragoman.faults import Fault
 from dragoman.limits import Limits
 from dragoman.redact import masked
 from dragoman.signin.credentials import SignIn
+from dragoman.signin.failure import Failed
 from dragoman.signin.key import Key
-from dragoman.signin.options import Options
+from dragoman.signin.options import REDIRECT_PORT, Options
+from dragoman.signin.record import Record
 from dragoman.signin.shelf import Shelf
 from dragoman.signin.stores import Store, StoreFailed
 from dragoman.signin.stores.files import Files
 from dragoman.signin.stores.opening import opened
+from dragoman.signin.web import Web
 from dragoman.transports.http.address import Refused, address
 from dragoman.transports.http.binding import ACCEPT, JSON
 from dragoman.transports.http.bounds import Bounds
@@ -31,6 +36,7 @@ from dragoman.transports.http.target import Target, UnusableTrust
 from dragoman.wire.members import opened as members
 from dragoman.wire.members import text_of
 
+REVOCATION = 10.0  # seconds for one answer; the sign-in is forgotten here without it
 INDEX, SUFFIX = "index", ".signin"
 OURS = (SUFFIX, ".mark", ".failed", ".lock")
 NO_KEYCHAIN = ": there is no keychain that can be used; give --token-key-file"
@@ -55,6 +61,9 @@ class AtTheTerminal:
     def waits_no_more(self, signed_in: bool) -> None:
         pass
 
+    def goes_on(self) -> None:
+        pass
+
 
 async def sign_in(target: Target, options: Options) -> int:
     """Sign in to the server at `target`, and say how that went; gives the exit code."""
@@ -74,7 +83,12 @@ async def sign_in(target: Target, options: Options) -> int:
         return _failed(f"{text_of(members(fault.error())['message'])} ({fault.detail or fault.cause})")
     if status in REFUSALS:
         return 1  # and a line has said why
-    click.echo("nothing to sign in to: the server lets everyone in" if credentials.are_idle else "signed in")
+    if credentials.are_idle:
+        click.echo("nothing to sign in to: the server lets everyone in")
+        return 0
+    if not credentials.are_kept:
+        return _failed("the sign-in succeeded, but could not be kept, so it is of no use to other programs")
+    click.echo("signed in")
     return 0
 
 
@@ -114,10 +128,36 @@ async def give_up(url: str | None, options: Mapping[str, Any], folder: Path, sto
         shelf = Shelf("memory", folder, None, _tell, store)
         keys = await shelf.keys()
         for key in keys if url is None else _of(url, options, keys):
+            record = await _record(shelf, key)
             if await shelf.delete(key):
                 names.add(key.name)
+                await _give_back(key, record)
     names |= _swept(folder) if url is None else _swept(folder, _of(url, options, []))
     return len(names)
+
+
+async def _record(shelf: Shelf, key: Key) -> Record | None:
+    with suppress(StoreFailed):
+        return await shelf.read(key)
+    return None
+
+
+async def _give_back(key: Key, record: Record | None) -> None:
+    """Revoke a token that is kept here no more, as far as that can be done, and say so."""
+    if record is None or record.tokens is None:
+        return
+    from dragoman.signin.revocation import revoked
+
+    try:
+        web = Web(Target(address(key.server, allow_http=True), environment=dict(os.environ)), REVOCATION)
+    except (Failed, Refused) as error:
+        _tell(f"{key.server.partition('?')[0]}: the token was not revoked: {error}")
+        return
+    try:
+        wall = time.time()  # noqa: TID251 - a proof is dated by the wall clock
+        _tell(f"{key.server.partition('?')[0]}: {await revoked(web, record, wall)}")
+    finally:
+        await web.close()
 
 
 def _swept(folder: Path, keys: list[Key] | None = None) -> set[str]:
@@ -159,6 +199,6 @@ def _of(url: str, options: Mapping[str, Any], keys: list[Key]) -> list[Key]:
     except Refused as refused:
         raise click.UsageError(str(refused)) from None
     account = str(options["account"])
-    uri = Options(Path(), redirect_port=options["redirect_port"]).redirect_uri
+    uri = Options(Path(), redirect_port=options["redirect_port"] or REDIRECT_PORT).redirect_uri
     found = [key for key in keys if (key.server, key.account, key.redirect_uri) == (server, account, uri)]
     return list(dict.fromkeys([*found, Key(server, account, uri)]))

@@ -13,6 +13,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "A server at a URL": ("header", "header_env", "ca_file", "allow_http", "max_response_bytes"),
     "Sign-in to a server at a URL": (
         *("sign_in", "client_id", "client_issuer", "client_secret_env", "client_key_file", "client_metadata_url"),
+        *("resource", "assume_pkce", "issuers"),
         *("account", "redirect_port", "no_browser", "sign_in_timeout"),
         *("token_store", "token_key_env", "token_key_file", "token_dir"),
     ),

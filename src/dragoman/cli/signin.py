@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli.words import OneOf, Whole, with_options
-from dragoman.signin.options import ACCOUNT, REDIRECT_PORT, TIMEOUT, Method, Options
+from dragoman.signin.options import ACCOUNT, NO_RESOURCE, REDIRECT_PORT, TIMEOUT, Method, Options
 
 if TYPE_CHECKING:
+    from dragoman.signin.issuers import IssuerSettings
     from dragoman.transports.http.target import Header
 
 _ACCOUNT = re.compile(r"[A-Za-z0-9._@+-]{1,64}")
@@ -23,9 +24,8 @@ _OF_STORE = (
         "--redirect-port",
         metavar="PORT",
         type=Whole(1, 65535),
-        default=REDIRECT_PORT,
-        show_default=True,
-        help="The port of this machine to which the browser comes back.",
+        help=f"The port of this machine to which the browser comes back. "
+        f"[default: {REDIRECT_PORT}, or a free one if the client was not registered for it]",
     ),
     click.option(
         "--token-store",
@@ -53,6 +53,19 @@ _OF_SIGN_IN = (
     click.option("--client-issuer", metavar="URL", help="The authorization server that knows this client id."),
     click.option("--client-secret-env", metavar="VARIABLE", help="The secret of that client is in this variable."),
     click.option("--client-key-file", metavar="FILE", help="The private key (PEM) of that client is in this file."),
+    click.option(
+        "--resource",
+        metavar="URI|none",
+        is_flag=False,
+        flag_value=NO_RESOURCE,
+        help='What to send --client-issuer as the "resource" instead of the server\'s own name; "none" sends nothing.',
+    ),
+    click.option(
+        "--assume-pkce",
+        is_flag=True,
+        help="Sign in at --client-issuer with PKCE though it does not say that it knows it.",
+    ),
+    click.option("--issuers", metavar="FILE", help="Such settings for several authorization servers (TOML)."),
     click.option("--client-metadata-url", metavar="URL", help="The document that describes the client."),
     *_OF_STORE,
     click.option("--no-browser", is_flag=True, help="Open no browser; the URL is in the log."),
@@ -74,6 +87,7 @@ sign_in_options = with_options(_OF_SIGN_IN)
 
 NAMES = (
     *("sign_in", "client_id", "client_issuer", "client_secret_env", "client_key_file", "client_metadata_url"),
+    *("resource", "assume_pkce", "issuers"),
     *("account", "redirect_port", "token_store", "token_key_env", "token_key_file", "token_dir"),
     *("no_browser", "sign_in_timeout"),
 )
@@ -117,6 +131,9 @@ def read_sign_in(
         raise click.UsageError("a client that proves itself needs --client-issuer: nobody else may see the proof")
     if method is Method.CLIENT and secret is None and signing_key is None:
         raise click.UsageError("--sign-in client needs --client-secret-env or --client-key-file")
+    for name in ("resource", "assume_pkce"):
+        if options[name] and issuer is None:
+            raise click.UsageError(f"the option {_option(name)} needs --client-issuer: it is for one server only")
     named = [options[name] for name in VARIABLES if options.get(name)]
     named += [text.partition("=")[2] for text in options.get("header_env") or ()]
     return Options(
@@ -127,7 +144,9 @@ def read_sign_in(
         client_secret=secret,
         signing_key=signing_key,
         client_metadata_url=_document(document),
-        redirect_port=options["redirect_port"],
+        redirect_port=options["redirect_port"] or REDIRECT_PORT,
+        is_port_fixed=options["redirect_port"] is not None or client_id is not None,
+        issuers=_issuers(options, issuer),
         opens_browser=not options["no_browser"],
         timeout=float(options["sign_in_timeout"]),
         account=_account(options["account"]),
@@ -202,6 +221,30 @@ def _issuer(text: str | None) -> str | None:
     if text is not None and ("?" in text or not _is_url(text)):
         raise click.UsageError("the value of --client-issuer must be an https URL without a query")
     return text
+
+
+def _issuers(options: Mapping[str, Any], issuer: str | None) -> "tuple[IssuerSettings, ...]":
+    """What the user says about single authorization servers."""
+    if issuer is None and options["issuers"] is None:
+        return ()
+    from dragoman.signin.issuers import IssuerSettings, Unusable, is_resource, settings_in
+
+    resource, file = options["resource"], options["issuers"]
+    if resource is not None and not is_resource(resource):
+        raise click.UsageError("the value of --resource must be an absolute URI, or none")
+    own: tuple[IssuerSettings, ...] = ()
+    if issuer is not None and (resource is not None or options["assume_pkce"]):
+        own = (IssuerSettings("of the command line", (issuer,), resource, options["assume_pkce"]),)
+    if file is None:
+        return own
+    try:
+        return (*own, *settings_in(Path(file).read_text("utf-8")))
+    except OSError as error:
+        raise click.UsageError(f"the file of --issuers cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise click.UsageError("the file of --issuers is no UTF-8") from None
+    except Unusable as error:
+        raise click.UsageError(f"the file of --issuers {error}") from None
 
 
 def _document(text: str | None) -> str | None:

@@ -14,6 +14,7 @@ from dragoman.cli.sections import write_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+FOLLOWED = frozenset({"resource"})
 _OPTION = re.compile(r"--[a-z][a-z-]*\Z")
 _TARGET = re.compile(r"(?:stdio|sse|https?(?:-[a-z]+)?|unix|wss?|grpcs?):|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
@@ -56,7 +57,7 @@ def check_options(ctx: click.Context, words: list[str], command: click.Command, 
             if equals:
                 raise click.UsageError(f"the option {name} takes no value", ctx)
         elif isinstance(option.flag_value, str) and not equals:
-            continue  # its value is optional, and then only with an equals sign
+            place += _has_value(option, words, place)
         elif not equals:
             if place >= len(words) or words[place].startswith("--"):
                 raise click.UsageError(f"the option {name} needs a value", ctx)
@@ -74,9 +75,15 @@ def first_word(words: list[str], command: click.Command) -> int | None:
         if not word.startswith("-") or word == "-":
             return place
         option = options.get(word)
-        takes_value = option is not None and not option.is_flag and not isinstance(option.flag_value, str)
-        place += 2 if takes_value else 1
+        place += 1
+        if option is not None and not option.is_flag:
+            place += not isinstance(option.flag_value, str) or _has_value(option, words, place)
     return None
+
+
+def _has_value(option: click.Option, words: list[str], place: int) -> bool:
+    """Whether the word at `place` is the value of an option that needs none; of most it must follow an equals sign."""
+    return option.name in FOLLOWED and place < len(words) and not words[place].startswith("-")
 
 
 def meant(word: str, known: Iterable[str]) -> str:

@@ -53,6 +53,10 @@ class User:
         back = self._conversation.back
         self._conversation.step(lambda now: back.held(seconds, now))
 
+    def goes_on(self) -> None:
+        back = self._conversation.back
+        self._conversation.step(lambda now: back.released(False, now))
+
     def waits_no_more(self, signed_in: bool) -> None:
         self._was_at_hand = True
         page, self._page = self._page, None

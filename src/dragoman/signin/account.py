@@ -8,7 +8,8 @@
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import msgspec
@@ -24,13 +25,14 @@ from dragoman.signin.grants import REFRESH_REQUEST, Grants
 from dragoman.signin.key import Key
 from dragoman.signin.options import Method, Options
 from dragoman.signin.record import Record
-from dragoman.signin.shelf import Shelf
+from dragoman.signin.shelf import PROMPT, Shelf
 from dragoman.signin.stores import StoreFailed
 from dragoman.signin.tokens import Tokens
-from dragoman.signin.web import Web
+from dragoman.signin.web import PATIENCE, Web
 from dragoman.transports.http.target import Target
 
 COOLDOWN = 60.0
+RENEWAL = PATIENCE * 2  # seconds for a renewal, and for that of another process before
 TRIES = 6
 """Refusals of one request, whatever others do meanwhile."""
 
@@ -69,6 +71,7 @@ class Account:
         self._record: Record | None = None
         self._is_loaded = False
         self._is_kept = False
+        self._unused: str | None = None  # a token just given: it is used once, however short its life is said to be
         self._loading = asyncio.Lock()
         self._renewal: asyncio.Task[None] | None = None
         self._sign_in: asyncio.Task[None] | None = None
@@ -88,6 +91,8 @@ class Account:
         now = self._around.clock()
         if tokens is None or not tokens.is_stale(now):
             return tokens.access if tokens is not None else None
+        if self._is_unused(tokens) and tokens.is_over(now):
+            return tokens.access
         try:
             if self._options.method is Method.CLIENT:
                 await self._signed_in(Challenge(UNAUTHORIZED, True), tokens.access)
@@ -100,7 +105,13 @@ class Account:
                 raise
             self._around.note(f"{failure}; the token is used until it ends")
         tokens = await self._tokens()
-        return tokens.access if tokens is not None and not tokens.is_over(self._around.clock()) else None
+        if tokens is None or (not self._is_unused(tokens) and tokens.is_over(self._around.clock())):
+            return None
+        return tokens.access
+
+    def _is_unused(self, tokens: Tokens) -> bool:
+        unused, self._unused = self._unused, None
+        return unused == tokens.access
 
     async def refused(self, visit: Visit, challenge: Challenge, *, may_ask: bool = True) -> bool:
         """Whether the request is to be sent again, after a refusal; if not, the refusal is its answer.
@@ -137,6 +148,11 @@ class Account:
         visit.has_joined = True
         return True
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether what is known would survive this process."""
+        return self._is_kept
+
     async def close(self) -> None:
         """End what still runs, but for a renewal, which is waited for."""
         if self._sign_in is not None and not self._sign_in.done():
@@ -151,7 +167,8 @@ class Account:
         if not self._is_loaded:
             async with self._loading:
                 if not self._is_loaded:
-                    self._record = await self._read()
+                    with self._waited(PROMPT):
+                        self._record = await self._read()
                     self._is_loaded, self._is_kept = True, self._record is not None
         return self._record.tokens if self._record is not None else None
 
@@ -170,11 +187,24 @@ class Account:
 
     async def _keep(self, record: Record) -> None:
         self._record, self._is_loaded, self._is_kept = record, True, False
+        self._unused = record.tokens.access if record.tokens is not None else None
         try:
             await self._shelf.write(self._key, record)
             self._is_kept = True
         except StoreFailed as error:
             self._around.note(f"{error}; this sign-in ends with this process")
+
+    @contextmanager
+    def _waited(self, seconds: float) -> Generator[None]:
+        """Time that is not the server's; a sign-in that runs has its own."""
+        is_ours = self._sign_in is None or self._sign_in.done()
+        if is_ours:
+            self._around.person.waits(seconds)
+        try:
+            yield
+        finally:
+            if is_ours and (self._sign_in is None or self._sign_in.done()):
+                self._around.person.goes_on()
 
     # ------------------------------------------------------------------ renewal
 
@@ -198,8 +228,9 @@ class Account:
         if before is None or before.access != used:
             return
         try:
-            async with self._shelf.locked(self._key):
-                await self._renew(used)
+            with self._waited(RENEWAL):
+                async with self._shelf.locked(self._key):
+                    await self._renew(used)
         except (StoreFailed, OSError) as error:
             raise failed(f"{REFRESH_REQUEST}: {error}") from None
 
@@ -225,7 +256,9 @@ class Account:
         if again is not None and again.tokens is not None and again.tokens.access != used:
             self._record = again
             return
-        self._around.note(f"the token could not be renewed ({answer.code or f'HTTP status {answer.status}'})")
+        self._around.note(
+            f"the token could not be renewed ({answer.code or answer.why or f'HTTP status {answer.status}'})"
+        )
         if answer.is_of_client and record.client.kind is Kind.REGISTERED:
             self._record = None
             try:

@@ -17,6 +17,7 @@ LONGEST = 8 << 10
 """Bytes of an authorization URL (OAUTH-18)."""
 
 _CLEAN = re.compile(r"(?:[\x21\x23\x24\x26-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]|%[0-9A-Fa-f]{2})+")
+INVALID_TARGET = "invalid_target"
 _ERROR = re.compile(r"[a-z_]{1,48}")
 
 
@@ -46,15 +47,19 @@ def proof(random: Callable[[int], bytes]) -> Proof:
     return Proof(_base64(random(48)), _base64(random(32)))
 
 
-def check_proof_keys(issuer: Issuer, is_described: bool) -> None:
+def check_proof_keys(issuer: Issuer, is_described: bool, is_assumed: bool = False) -> None:
     """Make sure that the issuer checks proof keys. Without metadata of the server that cannot be asked for.
+
+    With `is_assumed` the user knows what the metadata does not say.
 
     Raises:
         Failed: it does not.
     """
     methods = issuer.code_challenge_methods_supported
-    if S256 not in (methods or ()) and (is_described or methods is not None):
+    if methods is not None and S256 not in methods:
         raise failed("the authorization server does not offer PKCE with S256")
+    if methods is None and is_described and not is_assumed:
+        raise failed("the authorization server does not say that it offers PKCE with S256; if it does: --assume-pkce")
 
 
 def authorization_url(
@@ -116,7 +121,8 @@ def code_of(redirect: Redirect, issuer: Issuer) -> str:
         raise Failed(Cause.SIGN_IN_DENIED)
     if redirect.error is not None or redirect.code is None:
         code = redirect.error or ""
-        raise Failed(Cause.SIGN_IN_ERROR, code if _ERROR.fullmatch(code) else None)
+        hint = "; --resource none leaves the parameter out" if code == INVALID_TARGET else ""
+        raise Failed(Cause.SIGN_IN_ERROR, f"{code}{hint}" if _ERROR.fullmatch(code) else None)
     return redirect.code
 
 

@@ -8,9 +8,11 @@ UNAUTHORIZED, FORBIDDEN = 401, 403
 INSUFFICIENT_SCOPE = "insufficient_scope"
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_PARAM = re.compile(rf'({_TOKEN})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|({_TOKEN}))')
+_PARAM = re.compile(rf"""({_TOKEN})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^',]*)'|([^\s,"=][^\s,"]*))""")
+"""A parameter; some servers write a value in single quotes, or a URL without any."""
 _SCHEME = re.compile(rf"({_TOKEN})(?:\s+|$|(?=,))")
 _TOKEN68 = re.compile(r"[A-Za-z0-9._~+/-]+=*\s*(?=,|$)")
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _GAP = re.compile(r"[\s,]*")
 _ESCAPED = re.compile(r"\\(.)")
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
@@ -40,9 +42,9 @@ def challenge(status: int, values: Iterable[str]) -> Challenge:
     for value in values:
         for scheme, params in _challenges(value):
             if scheme == "bearer":
-                return Challenge(
-                    status, True, params.get("resource_metadata"), scopes_of(params.get("scope")), params.get("error")
-                )
+                url = params.get("resource_metadata", "")
+                named = url if _ABSOLUTE.match(url) else None  # a relative one counts as absent
+                return Challenge(status, True, named, scopes_of(params.get("scope")), params.get("error"))
     return Challenge(status)
 
 
@@ -62,8 +64,9 @@ def _challenges(value: str) -> Iterable[tuple[str, dict[str, str]]]:
             return found
         param = _PARAM.match(value, at)
         if param is not None and found:
-            name, quoted, plain = param.groups()
-            found[-1][1].setdefault(name.lower(), plain if quoted is None else _ESCAPED.sub(r"\1", quoted))
+            name, quoted, single, plain = param.groups()
+            value_of = _ESCAPED.sub(r"\1", quoted) if quoted is not None else plain if single is None else single
+            found[-1][1].setdefault(name.lower(), value_of)
             at = param.end()
             continue
         scheme = _SCHEME.match(value, at)

@@ -33,13 +33,14 @@ class Kind(Enum):
 
 
 class Client(msgspec.Struct, frozen=True):
-    """`ends` is when the secret does, in seconds of Unix."""
+    """`ends` is when the secret does, in seconds of Unix; `redirect_uri` is what it was registered with here."""
 
     id: str
     kind: Kind
     method: str = NONE
     secret: str | None = None
     ends: float | None = None
+    redirect_uri: str | None = None
 
     def __repr__(self) -> str:
         return f"Client({self.kind.value})"
@@ -85,7 +86,7 @@ def registration(issuer: Issuer, redirect_uri: str, scopes: Scopes | None) -> di
     return body
 
 
-def registered(status: int, body: bytes, issuer: Issuer) -> Client:
+def registered(status: int, body: bytes, issuer: Issuer, redirect_uri: str | None = None) -> Client:
     """The client that a registration made.
 
     Raises:
@@ -103,7 +104,7 @@ def registered(status: int, body: bytes, issuer: Issuer) -> Client:
             raise Failed(Cause.REGISTRATION_FAILED, "it asks for a way to prove the client that it was not asked for")
         secret = answer.client_secret if method != NONE else None
         ends = answer.client_secret_expires_at if secret is not None else None
-        return Client(answer.client_id, Kind.REGISTERED, method, secret, ends or None)
+        return Client(answer.client_id, Kind.REGISTERED, method, secret, ends or None, redirect_uri)
     code = error_code(body)
     detail = f"HTTP status {status}" + (f", {code}" if code is not None else "")
     is_passing = status >= 500 or status in (408, 429)
@@ -118,7 +119,7 @@ def proved(
     Raises:
         Failed: the proof cannot be made.
     """
-    whole = dict(form)
+    whole = {**form, "client_id": client.id}  # some servers look for it in the form, whatever the header says
     headers: dict[str, str] = {}
     if client.method == BASIC and client.secret is not None:
         pair = f"{quote(client.id, safe='')}:{quote(client.secret, safe='')}"
@@ -126,13 +127,10 @@ def proved(
     elif client.method == SIGNED:
         if key is None:
             raise failed("the key of the client is missing")
-        whole["client_id"] = client.id
         whole["client_assertion_type"] = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
         whole["client_assertion"] = key.assertion(client.id, issuer_name, now)
-    else:
-        whole["client_id"] = client.id
-        if client.method == POST and client.secret is not None:
-            whole["client_secret"] = client.secret
+    elif client.method == POST and client.secret is not None:
+        whole["client_secret"] = client.secret
     return whole, headers
 
 

@@ -51,6 +51,11 @@ class SignIn:
             self._is_marked = self._key.mark(self._options.folder).exists()
         return self._account is None and not self._is_marked
 
+    @property
+    def are_kept(self) -> bool:
+        """Whether the sign-in that was made, or used, would survive this process."""
+        return self._account is not None and self._account.is_kept
+
     def visit(self, *, may_ask: bool) -> "Visit":
         return Visit(self, may_ask)
 

@@ -10,8 +10,13 @@ import asyncio
 import os
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import closing
 from dataclasses import dataclass
+from socket import socket
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from msgspec import structs
 
 from dragoman.faults import Cause
 from dragoman.signin import clients, device
@@ -23,10 +28,12 @@ from dragoman.signin.clients import Client, Kind
 from dragoman.signin.discovery import Found, NoSignIn, found
 from dragoman.signin.failure import Failed, failed
 from dragoman.signin.grants import TOKEN_REQUEST, Grants
+from dragoman.signin.issuers import settings_of
 from dragoman.signin.metadata import is_same
 from dragoman.signin.options import Method, Options
+from dragoman.signin.options import redirect_uri as uri_of
 from dragoman.signin.person import Consent, Person
-from dragoman.signin.receiver import Receiver
+from dragoman.signin.receiver import Receiver, listening
 from dragoman.signin.record import Record
 from dragoman.signin.scopes import Scopes, chosen
 from dragoman.signin.tokens import Refusal, Tokens
@@ -102,13 +109,48 @@ class Flow:
             asked_before = (before.tokens.scopes if before.tokens is not None else None) or before.scopes or ()
         supported = whole.resource.scopes_supported if whole.resource is not None else None
         scopes = chosen(challenge.scopes, supported, issuer.scopes_supported, asked_before)
-        resource = whole.resource.resource if whole.resource is not None else None
-        client, is_old = await self._client(grants, whole, before, scopes)
-        record = Record(issuer.issuer, client, issuer.token_endpoint, None, resource, scopes)
+        settings = settings_of(issuer.issuer, self._options.issuers)
+        if settings.name:
+            told = " no resource is named to it, which some refuse as invalid_target" if settings.is_silent else ""
+            self._around.note(
+                f"the settings {settings.name} are used for this authorization server{told and ':'}{told}"
+            )
+        resource = settings.resource_for(whole.resource.resource if whole.resource is not None else None)
+        if self._options.method is not Method.BROWSER:
+            return await self._granted(web, grants, whole, before, scopes, resource, None)
+        check_proof_keys(issuer, whole.resource is not None, settings.assumes_pkce)
+        with closing(listening(*self._ports(before))) as own:
+            return await self._granted(web, grants, whole, before, scopes, resource, own)
+
+    def _ports(self, before: Record | None) -> tuple[int, ...]:
+        """Where the browser may come back to: at the port that a registration named, at the usual one, or at any."""
+        port = self._options.redirect_port
+        if self._options.is_port_fixed:
+            return (port,)
+        old = urlsplit(before.client.redirect_uri or "").port if before is not None else None
+        return (old or port, port, 0)
+
+    async def _granted(
+        self,
+        web: Web,
+        grants: Grants,
+        whole: Found,
+        before: Record | None,
+        scopes: Scopes | None,
+        resource: str | None,
+        own: socket | None,
+    ) -> Record:
+        """The record of a sign-in; the browser comes back to `own`."""
+        issuer = whole.issuer
+        redirect_uri = uri_of(own.getsockname()[1]) if own is not None else self._options.redirect_uri
+        client, is_old = await self._client(grants, whole, before, scopes, redirect_uri)
+        record = Record(
+            issuer.issuer, client, issuer.token_endpoint, None, resource, scopes, issuer.revocation_endpoint
+        )
         if client.kind is Kind.REGISTERED and not is_old:
             await self._keep(record)
         try:
-            tokens = await self._tokens(web, grants, whole, record)
+            tokens = await self._tokens(web, grants, whole, record, own)
         except Failed as failure:
             if is_old and failure.cause is Cause.SIGN_IN_ERROR and failure.detail in FORGOTTEN:
                 raise _Forgotten from None
@@ -116,8 +158,8 @@ class Flow:
         if not isinstance(tokens, Tokens):
             if tokens.is_of_client:
                 self._unknown(client, is_old)
-            raise failed(TOKEN_REQUEST, tokens.status, tokens.code, is_passing=tokens.is_passing)
-        signed_in = Record(issuer.issuer, client, issuer.token_endpoint, tokens, resource, scopes)
+            raise failed(TOKEN_REQUEST, tokens.status, tokens.code or tokens.why, is_passing=tokens.is_passing)
+        signed_in = structs.replace(record, tokens=tokens)
         await self._keep(signed_in)
         return signed_in
 
@@ -134,7 +176,7 @@ class Flow:
     # ------------------------------------------------------------------ who we are
 
     async def _client(
-        self, grants: Grants, whole: Found, before: Record | None, scopes: Scopes | None
+        self, grants: Grants, whole: Found, before: Record | None, scopes: Scopes | None, redirect_uri: str
     ) -> tuple[Client, bool]:
         """The client to sign in as, and whether it was registered earlier."""
         options, issuer = self._options, whole.issuer
@@ -146,11 +188,13 @@ class Flow:
             return clients.documented(options.client_metadata_url), False
         old = before.client if before is not None else None
         if old is not None and old.kind is Kind.REGISTERED and not old.is_over(self._around.clock()):
-            return old, True
+            is_old = (old.redirect_uri or self._options.redirect_uri) == redirect_uri
+            if is_old:  # a registration is for one place; with another one it is made anew
+                return old, True
         if issuer.registration_endpoint is None:
             raise Failed(Cause.REGISTRATION_UNAVAILABLE)
         try:
-            return await grants.register(issuer, self._options.redirect_uri, scopes), False
+            return await grants.register(issuer, redirect_uri, scopes), False
         except Failed as failure:
             if whole.is_guessed and not failure.is_passing:
                 raise NoSignIn from None  # what was only guessed is not there
@@ -172,13 +216,15 @@ class Flow:
 
     # ------------------------------------------------------------------ grants
 
-    async def _tokens(self, web: Web, grants: Grants, whole: Found, record: Record) -> Tokens | Refusal:
+    async def _tokens(
+        self, web: Web, grants: Grants, whole: Found, record: Record, own: socket | None
+    ) -> Tokens | Refusal:
         if self._options.method is Method.CLIENT:
             return await grants.by_client(whole.issuer, record.client, record.scopes, record.resource)
         self._check_person()
-        if self._options.method is Method.DEVICE:
+        if own is None:
             return await self._by_device(web, grants, whole, record)
-        return await self._by_code(grants, whole, record)
+        return await self._by_code(grants, whole, record, own)
 
     async def _by_device(self, web: Web, grants: Grants, whole: Found, record: Record) -> Tokens | Refusal:
         parts = (whole.issuer, record.client)
@@ -190,16 +236,14 @@ class Flow:
             return await waiting
         return await self._while_asked(waiting, code.url, f"{self._message} The code is {code.user_code}.")
 
-    async def _by_code(self, grants: Grants, whole: Found, record: Record) -> Tokens | Refusal:
+    async def _by_code(self, grants: Grants, whole: Found, record: Record, own: socket) -> Tokens | Refusal:
         issuer, person, random = whole.issuer, self._around.person, self._around.random
-        check_proof_keys(issuer, whole.resource is not None)
         key = proof(random)
-        url = authorization_url(
-            issuer, record.client.id, self._options.redirect_uri, key, record.scopes, record.resource
-        )
+        redirect_uri = uri_of(own.getsockname()[1])
+        url = authorization_url(issuer, record.client.id, redirect_uri, key, record.scopes, record.resource)
         is_at_hand = person.is_at_hand()
         token = random(32).hex() if is_at_hand and self._options.opens_browser else None
-        receiver = Receiver(self._options.redirect_port, key.state, url, token, self._around.note)
+        receiver = Receiver(own, self._target.address.host, key.state, url, token, self._around.note)
         await receiver.open()
         try:
             self._around.say(f"sign in at {url}")
@@ -209,7 +253,7 @@ class Flow:
             redirect: Redirect = await (waiting if is_at_hand else self._while_asked(waiting, url, self._message))
             code = code_of(redirect, issuer)
             return await grants.by_code(
-                issuer, record.client, code, key.verifier, self._options.redirect_uri, record.scopes, record.resource
+                issuer, record.client, code, key.verifier, redirect_uri, record.scopes, record.resource
             )
         finally:
             await receiver.close()

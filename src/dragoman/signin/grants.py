@@ -29,7 +29,7 @@ class Grants:
         """
         assert issuer.registration_endpoint is not None
         body = registration(issuer, redirect_uri, scopes)
-        return registered(*await self._web.post(REGISTRATION, issuer.registration_endpoint, body), issuer)
+        return registered(*await self._web.post(REGISTRATION, issuer.registration_endpoint, body), issuer, redirect_uri)
 
     async def by_code(
         self,

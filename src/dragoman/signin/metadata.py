@@ -39,6 +39,7 @@ class Issuer(msgspec.Struct, frozen=True):
     authorization_endpoint: str | None = None
     registration_endpoint: str | None = None
     device_authorization_endpoint: str | None = None
+    revocation_endpoint: str | None = None
     scopes_supported: tuple[str, ...] | None = None
     grant_types_supported: tuple[str, ...] | None = None
     code_challenge_methods_supported: tuple[str, ...] | None = None
@@ -97,7 +98,7 @@ def issuer(document: bytes, name: str, trusted: str | None, server: Address) -> 
         raise Unfit(f"it calls itself {_shown(found.issuer)}, and was looked for as {_shown(name)}")
     for url in (
         *(found.token_endpoint, found.authorization_endpoint),
-        *(found.registration_endpoint, found.device_authorization_endpoint),
+        *(found.registration_endpoint, found.device_authorization_endpoint, found.revocation_endpoint),
     ):
         if url is not None:
             place(url, server)

@@ -3,6 +3,10 @@
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dragoman.signin.issuers import IssuerSettings
 
 REDIRECT_PORT = 29417
 """Our own, outside the range from which systems take ports for outgoing connections."""
@@ -12,6 +16,13 @@ HOST, CALLBACK = "127.0.0.1", "/callback"
 
 TIMEOUT = 300
 ACCOUNT = "default"
+NO_RESOURCE = "none"
+"""Leave out the parameter that names the server."""
+
+
+def redirect_uri(port: int) -> str:
+    """Where the browser comes back to."""
+    return f"http://{HOST}:{port}{CALLBACK}"
 
 
 class Method(Enum):
@@ -24,7 +35,9 @@ class Method(Enum):
 class Options:
     """`signing_key` is a private key in PEM, `store_key` 32 bytes. `secrets` are the names of variables that hold one.
 
-    `opens_browser` is off for `--no-browser`; `needs_browser` makes it a failure when none can be opened.
+    `is_port_fixed` tells that no other port will do, as somebody relies on this one. `issuers` are the settings that
+    the user has for single authorization servers. `opens_browser` is off for `--no-browser`; `needs_browser` makes it a
+    failure when none can be opened.
     """
 
     folder: Path
@@ -35,6 +48,8 @@ class Options:
     signing_key: bytes | None = field(default=None, repr=False)
     client_metadata_url: str | None = None
     redirect_port: int = REDIRECT_PORT
+    is_port_fixed: bool = False
+    issuers: "tuple[IssuerSettings, ...]" = ()
     opens_browser: bool = True
     needs_browser: bool = False
     timeout: float = float(TIMEOUT)
@@ -46,7 +61,7 @@ class Options:
 
     @property
     def redirect_uri(self) -> str:
-        return f"http://{HOST}:{self.redirect_port}{CALLBACK}"
+        return redirect_uri(self.redirect_port)
 
     @property
     def client(self) -> str:

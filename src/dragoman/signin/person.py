@@ -33,6 +33,10 @@ class Person(Protocol):
         """The sign-in is over, with success or without."""
         ...
 
+    def goes_on(self) -> None:
+        """What was waited for was no sign-in, but a token that was read or renewed."""
+        ...
+
 
 class Nobody:
     """For servers of many clients: no user of one of them signs in for all."""
@@ -50,4 +54,7 @@ class Nobody:
         pass
 
     def waits_no_more(self, signed_in: bool) -> None:
+        pass
+
+    def goes_on(self) -> None:
         pass

@@ -10,7 +10,8 @@ from dragoman.signin.tokens import Tokens
 class Record(msgspec.Struct, frozen=True):
     """All of it belongs to `issuer`, and is never used at another one (OAUTH-03).
 
-    `resource` and `scopes` are what tokens were asked for with, `token_endpoint` where they are renewed.
+    `resource` and `scopes` are what tokens were asked for with, `token_endpoint` where they are renewed,
+    `revocation_endpoint` where they are given back.
     """
 
     issuer: str
@@ -19,6 +20,7 @@ class Record(msgspec.Struct, frozen=True):
     tokens: Tokens | None = None
     resource: str | None = None
     scopes: Scopes | None = None
+    revocation_endpoint: str | None = None
     version: int = 1
 
 

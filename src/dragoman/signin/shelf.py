@@ -86,7 +86,12 @@ class Shelf:
             with suppress(OSError):
                 private_folder(self._folder)
                 key.mark(self._folder).touch(mode=0o600)
-            await self._change_index(lambda index: index.__setitem__(key.name, _entry(key)))
+            try:
+                await self._change_index(lambda index: index.__setitem__(key.name, _entry(key)))
+            except StoreFailed:
+                with suppress(StoreFailed):
+                    await self.delete(key)  # half of it would be worse than nothing
+                raise
 
     async def delete(self, key: Key) -> bool:
         """Give up what is kept under `key`; whether there was something.

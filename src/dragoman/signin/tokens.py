@@ -1,5 +1,6 @@
 """Answers of the token endpoint (RFC 6749 sections 5 and 6), and when a token is to be renewed."""
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -12,7 +13,9 @@ EARLY = 60.0
 """Seconds before its end from which on a token is renewed; of a short-lived one a fifth of its life (STORE-09)."""
 
 _CODE = re.compile(r"[A-Za-z_]{1,48}")
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+_TOKEN = re.compile(r"[\x21-\x7e]+")  # what RFC 6749 A.12 allows and a header can hold
+UNSENDABLE = "the token that it gave cannot be sent in a header"
+OTHER_TYPE = "the token that it gave is of a type other than Bearer"
 
 
 class Tokens(msgspec.Struct, frozen=True):
@@ -36,10 +39,11 @@ class Tokens(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An error of the token endpoint. `code` is its own, when it has a readable one."""
+    """An error of the token endpoint. `code` is its own, when it has a readable one; `why` is what we say of it."""
 
     status: int
     code: str | None
+    why: str | None = None
 
     @property
     def is_of_grant(self) -> bool:
@@ -58,10 +62,10 @@ class Refusal:
 
 class _Answer(msgspec.Struct):
     access_token: str
-    token_type: str = "Bearer"
+    token_type: str | None = None
     refresh_token: str | None = None
     scope: str | None = None
-    expires_in: float | str | None = None
+    expires_in: object = None
 
 
 class _Error(msgspec.Struct):
@@ -77,18 +81,31 @@ def tokens(status: int, body: bytes, now: float, scopes: Scopes | None, before: 
         return Refusal(status, error_code(body))
     try:
         answer = msgspec.json.decode(body, type=_Answer)
-        lasts = float(answer.expires_in) if answer.expires_in is not None else None
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError):
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return Refusal(status, error_code(body))
-    if answer.token_type.lower() != "bearer" or not _TOKEN.fullmatch(answer.access_token):
-        return Refusal(status, None)
+    if (answer.token_type or "bearer").lower() != "bearer":
+        return Refusal(status, None, OTHER_TYPE)
+    if not _TOKEN.fullmatch(answer.access_token):
+        return Refusal(status, None, UNSENDABLE)
+    lasts = _lifetime(answer.expires_in)
     refresh = answer.refresh_token or (before.refresh if before is not None else None)
     granted = scopes_of(answer.scope) or (before.scopes if before is not None else None) or scopes
     ends = stale = None
     if lasts is not None:
-        ends = now + max(lasts, 0.0)
-        stale = ends - min(EARLY, max(lasts, 0.0) / 5)
+        ends = now + lasts
+        stale = ends - min(EARLY, lasts / 5)
     return Tokens(answer.access_token, refresh, granted, ends, stale)
+
+
+def _lifetime(given: object) -> float | None:
+    """Seconds; what is no positive number says nothing, and the server tells when the token has ended."""
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        return None
+    try:
+        lasts = float(given)
+    except (ValueError, OverflowError):
+        return None
+    return lasts if 0.0 < lasts < math.inf else None
 
 
 def error_code(body: bytes) -> str | None:

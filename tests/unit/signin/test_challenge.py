@@ -20,6 +20,12 @@ METADATA = "https://m.example/.well-known/oauth-protected-resource"
         (["Bearer"], Challenge(401, True)),
         (["bearer  "], Challenge(401, True)),
         ([f'Bearer resource_metadata="{METADATA}"'], Challenge(401, True, METADATA)),
+        # N20, D5: no quotes, single quotes, and a relative value, which counts as absent
+        ([f"Bearer resource_metadata={METADATA}"], Challenge(401, True, METADATA)),
+        ([f"Bearer resource_metadata={METADATA}?a=b, scope=s"], Challenge(401, True, f"{METADATA}?a=b", ("s",))),
+        ([f"Bearer resource_metadata='{METADATA}', scope='r w'"], Challenge(401, True, METADATA, ("r", "w"))),
+        (['Bearer resource_metadata="/.well-known/x", scope=s'], Challenge(401, True, None, ("s",))),
+        (["Bearer resource_metadata=//h.example/x"], Challenge(401, True)),
         (
             [f'Bearer realm="a, b", resource_metadata="{METADATA}" , scope="r w"'],
             Challenge(401, True, METADATA, ("r", "w")),

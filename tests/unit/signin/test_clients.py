@@ -99,6 +99,7 @@ def test_a_registration_that_made_no_client(status: int, body: bytes, detail: st
 
 
 def test_a_client_proves_itself_as_it_was_registered() -> None:
+    """D1: its id stands in the form whatever the header says."""
     form = {"grant_type": "x"}
     public = Client("i", Kind.REGISTERED)
     assert proved(form, public, AS, None, NOW) == ({**form, "client_id": "i"}, {})
@@ -106,7 +107,7 @@ def test_a_client_proves_itself_as_it_was_registered() -> None:
     assert proved(form, post, AS, None, NOW) == ({**form, "client_id": "i", "client_secret": "s"}, {})
     basic = Client("i d", Kind.GIVEN, "client_secret_basic", "s:t")
     fields, headers = proved(form, basic, AS, None, NOW)
-    assert fields == form
+    assert fields == {**form, "client_id": "i d"}
     assert base64.b64decode(headers["Authorization"].removeprefix("Basic ")) == b"i%20d:s%3At"
 
 

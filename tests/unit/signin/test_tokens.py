@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.signin.tokens import Refusal, Tokens, tokens
+from dragoman.signin.tokens import OTHER_TYPE, UNSENDABLE, Refusal, Tokens, tokens
 
 PROVES = ("B136", "STORE-09")
 
@@ -34,14 +34,30 @@ def test_a_refresh_keeps_the_refresh_token_and_the_scopes_that_it_does_not_name(
         assert kept == Tokens(f"a{number}", "f", ("r", "w"), None, None)
 
 
-@pytest.mark.parametrize(("lasts", "stale"), [(3600, 3540), (300, 240), (5, 4), ("300", 240), (0, 0), (-3, 0)])
+@pytest.mark.parametrize(("lasts", "stale"), [(3600, 3540), (300, 240), (5, 4), ("300", 240), (0.5, 0.4)])
 def test_a_token_is_renewed_a_minute_early_and_a_short_one_in_its_last_fifth(lasts: object, stale: float) -> None:
     found = answered(access_token="a", expires_in=lasts)
     assert isinstance(found, Tokens)
     assert found.stale == NOW + stale
     assert found.is_stale(NOW + stale)
-    assert not found.is_stale(NOW + stale - 0.5)
-    assert found.is_over(NOW + max(0.0, float(str(lasts))))
+    assert not found.is_stale(NOW + stale - 0.3)
+    assert found.is_over(NOW + float(str(lasts)))
+
+
+@pytest.mark.parametrize("lasts", [0, -3, "0", "an hour", "", None, True, [], {}, "inf", "nan", 10**400])
+def test_a_life_that_is_none_says_nothing(lasts: object) -> None:
+    """D6, N21"""
+    found = answered(access_token="a", expires_in=lasts)
+    assert isinstance(found, Tokens)
+    assert (found.ends, found.stale) == (None, None)
+
+
+@pytest.mark.parametrize("token", ["00D!AQ.x", "12|ab", "id:s", "a%b^c*d(e)#f$g&h", "a=b=c", "{a}", "~", "x" * 9000])
+def test_any_visible_character_may_stand_in_a_token(token: str) -> None:
+    """D3, N27"""
+    found = answered(access_token=token)
+    assert isinstance(found, Tokens)
+    assert found.access == token
 
 
 def test_a_token_without_an_end_is_neither() -> None:
@@ -59,9 +75,10 @@ def test_a_token_without_an_end_is_neither() -> None:
         (400, b"<html>", Refusal(400, None)),
         (503, b"", Refusal(503, None)),
         (200, b"{}", Refusal(200, None)),
-        (200, b'{"access_token":"a","token_type":"mac"}', Refusal(200, None)),
-        (200, b'{"access_token":"a\\r\\nX: y"}', Refusal(200, None)),
-        (200, b'{"access_token":"a","expires_in":"soon"}', Refusal(200, None)),
+        (200, b'{"access_token":"a","token_type":"mac"}', Refusal(200, None, OTHER_TYPE)),
+        (200, b'{"access_token":"a\\r\\nX: y"}', Refusal(200, None, UNSENDABLE)),
+        (200, b'{"access_token":""}', Refusal(200, None, UNSENDABLE)),
+        (200, '{"access_token":"é"}'.encode(), Refusal(200, None, UNSENDABLE)),
         (200, b"[" * 9999, Refusal(200, None)),
     ],
 )

@@ -62,7 +62,10 @@ class Files:
             try:
                 with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                     file.write(MAGIC + nonce + self._cipher.encrypt(nonce, data, name.encode()))
+                    file.flush()
+                    os.fsync(file.fileno())
                 os.replace(beside, place)
+                _sync(self._folder)
             except OSError:
                 beside.unlink(missing_ok=True)
                 raise
@@ -80,6 +83,17 @@ class Files:
 
     def _place(self, name: str) -> Path:
         return self._folder / f"{name}{SUFFIX}"
+
+
+def _sync(folder: Path) -> None:
+    """See to it that the names in `folder` outlive a loss of power."""
+    if sys.platform == "win32":
+        return  # a folder cannot be opened there
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def private_folder(folder: Path) -> None:

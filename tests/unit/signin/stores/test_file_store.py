@@ -106,3 +106,20 @@ def test_a_key_file_is_private_and_kept_elsewhere(tmp_path: Path) -> None:
         os.chown(file, 12345, 0)
         with pytest.raises(ValueError, match="another account"):
             key_in(file, store)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_what_is_not_on_the_disk_is_not_written(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D8: a full disk tells so at the latest when the file is made to be on it."""
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    store = Files(tmp_path, KEY)
+    store.write("a", b"old")
+    monkeypatch.setattr(f"os.{call}", full)
+    with pytest.raises(StoreFailed, match="No space left"):
+        store.write("a", b"new")
+    monkeypatch.undo()
+    assert store.read("a") == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.signin"]
