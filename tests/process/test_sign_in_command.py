@@ -508,6 +508,36 @@ def test_logout_gives_the_token_back_and_says_so(behaviour: Behaviour, sentence:
         assert ("revoked at" in out.stderr.decode()) == (not issuer.tokens)
 
 
+def test_doctor_names_the_line_that_signs_in_and_uses_what_is_kept(user: Browser) -> None:
+    """D10"""
+    words = store(user)
+    with guarded(demands=Demands(is_legacy=True)) as (issuer, server):
+        strange = run("doctor", *words, server.url, env=user.environment)
+        assert strange.returncode == 1
+        assert f"Sign in at {issuer.name} with: dragoman login {server.url}" in strange.stdout.decode()
+        assert (issuer.sign_ins, issuer.clients) == (0, {})
+        assert run("login", *words, server.url, env=user.environment).returncode == 0
+        known = run("doctor", *words, server.url, env=user.environment)
+        assert (known.returncode, issuer.sign_ins) == (0, 1)
+        assert "guarded" in known.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "hint"),
+    [
+        (Behaviour(registers=False), "give --client-id and --client-issuer http"),
+        (Behaviour(metadata={"code_challenge_methods_supported": None}), "--assume-pkce"),
+    ],
+    ids=["registers nobody", "silent about PKCE"],
+)
+def test_doctor_names_the_setting_that_a_sign_in_needs(behaviour: Behaviour, hint: str, user: Browser) -> None:
+    """D10, D4"""
+    with guarded(behaviour) as (_, server):
+        found = run("doctor", *store(user), server.url, env=user.environment)
+        assert found.returncode == 1
+        assert hint in found.stdout.decode()
+
+
 def test_a_login_that_is_not_kept_is_no_success_and_leaves_no_half(user: Browser) -> None:
     """D8"""
     folder = user.folder / "store"

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from dragoman.diagnostics.symptoms import HEADER
 from dragoman.faults import Fault
 from dragoman.limits import Limits
 from dragoman.redact import masked
@@ -90,6 +91,38 @@ async def sign_in(target: Target, options: Options) -> int:
         return _failed("the sign-in succeeded, but could not be kept, so it is of no use to other programs")
     click.echo("signed in")
     return 0
+
+
+async def way_in(target: Target, options: Options, words: str) -> str:
+    """How to sign in to a server that refuses strangers: a sentence. Nothing is asked of it but its metadata."""
+    from dragoman.signin.authorize import check_proof_keys
+    from dragoman.signin.challenge import UNAUTHORIZED, Challenge
+    from dragoman.signin.discovery import NoSignIn, found
+    from dragoman.signin.issuers import settings_of
+
+    try:
+        web = Web(target, REVOCATION)
+    except Failed as failure:
+        return f"Its sign-in cannot be looked at: {failure}."
+    try:
+        whole = await found(web, target.address, Challenge(UNAUTHORIZED, True), options.client_issuer, None, _tell)
+    except NoSignIn:
+        return HEADER
+    except Failed as failure:
+        return f"Its sign-in cannot be used: {failure}."
+    finally:
+        await web.close()
+    if whole.is_guessed:
+        return f"{HEADER} It names no authorization server."
+    issuer, lacking = whole.issuer, ""
+    name = issuer.issuer[:200].partition("?")[0]
+    if options.client_id is None and issuer.registration_endpoint is None:
+        lacking = f" It registers no programs that ask for it, so give --client-id and --client-issuer {name}, too."
+    try:
+        check_proof_keys(issuer, True, settings_of(issuer.issuer, options.issuers).assumes_pkce)
+    except Failed as failure:
+        lacking += f" And {failure}."
+    return f"Sign in at {name} with: dragoman login {words}{'.' if lacking else ''}{lacking}"
 
 
 async def _status(target: Target) -> int:

@@ -2,19 +2,24 @@
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dragoman.cli.servers import Server, read_server, url_options
+from dragoman.cli.signin import sign_in_options
 from dragoman.cli.words import OneOf, ToServer, Whole, first_word
+from dragoman.signin.credentials import SignIn
 
 if TYPE_CHECKING:
     from dragoman.diagnostics.facts import Facts
     from dragoman.diagnostics.report import Setup
+    from dragoman.signin.options import Options
 
 EXIT_UNDERSTOOD, EXIT_NOT_UNDERSTOOD = 0, 1
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -43,6 +48,7 @@ class Visitor(ToServer):
     help="Time for the whole visit.",
 )
 @url_options
+@sign_in_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option(
     "--log-level",
@@ -66,6 +72,8 @@ def doctor(ctx: click.Context, /, **options: object) -> int:
     named = {**options, "upstream": options["target"], "target": None}
     server = read_server(ctx.meta["dragoman.command"], named, given)
     facts = _visit(server, float(str(options["time_limit"])), str(options["log_level"]))
+    if server.target is not None and server.sign_in is not None and not facts.is_fine:
+        facts = _with_way_in(facts, server, server.sign_in, shlex.join(setup_of(server, facts, options).words))
     from dragoman.diagnostics.report import for_machine, for_person
 
     setup = setup_of(server, facts, options)
@@ -81,6 +89,7 @@ def _visit(server: Server, seconds: float, level: str) -> "Facts":
     import asyncio
 
     from dragoman.diagnostics.doctor import examine
+    from dragoman.exchange.notes import Level
     from dragoman.limits import Limits
     from dragoman.runtime.log import CHOICES, Log
     from dragoman.runtime.targets import to_command, to_url
@@ -89,8 +98,26 @@ def _visit(server: Server, seconds: float, level: str) -> "Facts":
     if server.target is None:
         way = to_command(server.command)()
     else:
-        way = to_url(server.target, server.transport, Limits().line)()
+        target = server.target
+        if server.sign_in is not None:
+            kept = SignIn(target, server.sign_in, lambda _: None, lambda text: log.note(Level.INFO, "signin", text))
+            if not kept.are_idle:
+                target = replace(target, credentials=kept)
+        way = to_url(target, server.transport, Limits().line)()
     return asyncio.run(examine(way, server.transport, seconds, log, _complain))
+
+
+def _with_way_in(facts: "Facts", server: Server, sign_in: "Options", words: str) -> "Facts":
+    """The same, with how to sign in if that is what the server wants."""
+    from dragoman.diagnostics.symptoms import is_about_sign_in
+
+    if facts.fault is None or server.target is None or not is_about_sign_in(facts.fault):
+        return facts
+    import asyncio
+
+    from dragoman.cli.ahead import way_in
+
+    return replace(facts, way_in=asyncio.run(way_in(server.target, sign_in, words)))
 
 
 def _complain(data: bytes) -> None:

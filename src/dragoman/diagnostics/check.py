@@ -162,7 +162,7 @@ class _Notes:
         self.remarks: list[str] = []
 
     def note(self, level: Level, scope: str, text: str) -> None:
-        if scope in ("quirk", "input"):
+        if scope in ("quirk", "input", "tools"):
             self.remarks.append(text)
 
 

@@ -43,7 +43,7 @@ class Facts:
     `versions` are the revisions that it lists by itself. `first_answer` is in seconds, from the first thing that was
     done for the visit. `noise` counts what it wrote that is no message, `starts` how often it was started. `end` is how
     it ended on its own, in words that continue "the server's process", and `opening` the system's word for why there is
-    no way to it.
+    no way to it. `way_in` says how to sign in to a server that wants to know who asks.
     """
 
     wire: Wire
@@ -56,6 +56,7 @@ class Facts:
     fault: Fault | None = None
     end: str | None = None
     opening: str | None = None
+    way_in: str | None = None
 
     @property
     def is_fine(self) -> bool:

@@ -96,7 +96,7 @@ def _counted(losses: list[Loss]) -> tuple[Difference, ...]:
 
 
 def _missing(declared: Members, told: Members) -> tuple[str, ...]:
-    gone = [name for name in declared if name not in told]
+    gone = [name for name, value in declared.items() if name not in told and object_in(value) != {}]
     for name in told:
         before, after = object_in(declared.get(name)) or {}, object_in(told[name]) or {}
         gone += [f"{name}.{part}" for part in before if part not in after]

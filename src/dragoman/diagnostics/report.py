@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from msgspec import Raw
 
-from dragoman.diagnostics.facts import LISTS, Facts
+from dragoman.diagnostics.facts import LISTS, Facts, Listed
 from dragoman.diagnostics.outlook import Difference, Outlook, only_as_tasks, outlooks
 from dragoman.diagnostics.symptoms import symptom
 from dragoman.limits import Limits
+from dragoman.profile.input_schemas import flaws
 from dragoman.revisions import Era
 from dragoman.revisions.rows import ROWS
 from dragoman.wire.members import Members, closed, encoded, object_in, text_of
@@ -121,11 +122,26 @@ def warnings(facts: Facts) -> list[str]:
     for method, listed in facts.lists.items():
         if listed.failure is not None and not (method == "resources/templates/list" and not listed.items):
             found.append(f"{method} could not be read to its end: {listed.failure}")
+    found += _schemas(facts.lists.get("tools/list"))
     tasks = only_as_tasks(facts.lists.get("tools/list"))
     if tasks:
         found.append(
             f"tools that run only as tasks, which a client of another revision cannot ask for: {', '.join(tasks)}"
         )
+    return found
+
+
+def _schemas(tools: Listed | None) -> list[str]:
+    """Tools for whose input schema some clients refuse the whole list (N14)."""
+    found: list[str] = []
+    for place, item in enumerate(tools.items if tools is not None else ()):
+        tool = object_in(item) or {}
+        name = text_of(tool.get("name")) or f"number {place + 1}"
+        found += [
+            f"tool {name}: inputSchema, {flaw}; {flaw.refused_by} may drop all tools for it, "
+            "which --profile vscode and the quirk repair_input_schemas prevent"
+            for flaw in flaws(tool.get("inputSchema"))
+        ]
     return found
 
 

@@ -6,6 +6,8 @@ from dragoman.diagnostics.facts import Facts, Wire
 from dragoman.faults import Cause, Fault
 
 INVALID = (Cause.INVALID_RESPONSE, Cause.DISCOVER_FAILED, Cause.INITIALIZE_FAILED)
+SIGN_IN = (Cause.REAUTHORIZATION_REQUIRED, Cause.SIGN_IN_FAILED, Cause.ACCESS_REFUSED, Cause.REGISTRATION_UNAVAILABLE)
+HEADER = "Give the header that it wants, with --header-env Authorization=VARIABLE."
 NOT_A_MESSAGE = "neither JSON nor an event stream"  # as the transport says it
 
 
@@ -41,7 +43,9 @@ def symptom(facts: Facts) -> Symptom | None:
             "standard error usually says why.",
         )
     if fault.status is not None:
-        return _status(fault.status)
+        return _status(fault.status, facts.way_in)
+    if fault.cause in SIGN_IN:
+        return _sign_in(fault.detail or fault.cause.value, facts.way_in)
     if fault.cause in (Cause.TRANSPORT_FAILED, Cause.CLOSED):
         return _connection(fault.detail or "the connection ended")
     if fault.detail is not None and fault.detail.startswith("no response in"):
@@ -54,6 +58,11 @@ def symptom(facts: Facts) -> Symptom | None:
     if fault.cause in INVALID and fault.detail is not None and NOT_A_MESSAGE in fault.detail:
         return _page()
     return _not_understood(fault)
+
+
+def is_about_sign_in(fault: Fault) -> bool:
+    """Whether the server wants to know who asks."""
+    return fault.cause in SIGN_IN or fault.status in (401, 403)
 
 
 def _not_started(why: str) -> Symptom:
@@ -79,13 +88,13 @@ def _noise(facts: Facts) -> Symptom:
     )
 
 
-def _status(status: int) -> Symptom:
+def _sign_in(why: str, way_in: str | None) -> Symptom:
+    return Symptom("sign_in", f"The server wants to know who asks: {why}.", way_in or HEADER)
+
+
+def _status(status: int, way_in: str | None) -> Symptom:
     if status in (401, 403):
-        return Symptom(
-            "sign_in",
-            f"The server wants to know who asks: HTTP status {status}.",
-            "Give the header that it wants, with --header-env Authorization=VARIABLE; no other sign-in exists so far.",
-        )
+        return _sign_in(f"HTTP status {status}", way_in)
     if status in (404, 405, 400, 406, 410):
         return Symptom(
             "wrong_path",

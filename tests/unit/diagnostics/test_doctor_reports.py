@@ -110,6 +110,12 @@ def test_a_server_that_can_be_used_has_no_trouble() -> None:
         ("prompts/list could not be read to its end: error -32000", facts(
             lists={"prompts/list": Listed((), "error -32000")}
         )),
+        ("tool odd: inputSchema, /properties is no object; clients on the TypeScript SDK", facts(  # N14
+            lists={"tools/list": tools({"name": "odd", "inputSchema": {"type": "object", "properties": []}})}
+        )),
+        ("tool odd: inputSchema, the schema is no object; clients on the TypeScript and the Python SDK", facts(
+            lists={"tools/list": tools({"name": "odd", "inputSchema": 1})}
+        )),
         ("only as tasks, which a client of another revision cannot ask for: slow", facts(
             lists={"tools/list": tools({"name": "slow", "execution": {"taskSupport": "required"}})}
         )),
