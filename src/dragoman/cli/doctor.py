@@ -14,7 +14,6 @@ import click
 from dragoman.cli.servers import Server, read_server, url_options
 from dragoman.cli.signin import sign_in_options
 from dragoman.cli.words import OneOf, ToServer, Whole, first_word
-from dragoman.signin.credentials import SignIn
 
 if TYPE_CHECKING:
     from dragoman.diagnostics.facts import Facts
@@ -93,6 +92,7 @@ def _visit(server: Server, seconds: float, level: str) -> "Facts":
     from dragoman.limits import Limits
     from dragoman.runtime.log import CHOICES, Log
     from dragoman.runtime.targets import to_command, to_url
+    from dragoman.signin.credentials import SignIn
 
     log = Log("dragoman", CHOICES[level], _complain)
     if server.target is None:

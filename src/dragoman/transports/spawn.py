@@ -8,14 +8,17 @@ import os
 import sys
 
 PIPE_SIZE = 1 << 20
+MARK = "DRAGOMAN_TREE"
+"""A variable that all of a tree inherits; the last part of its value is this tree's, those before are around it."""
 
 
 class Spawned:
-    """A started process: its id and our ends of its streams."""
+    """A started process: its id, our ends of its streams, and the mark of its tree."""
 
-    __slots__ = ("pid", "stderr", "stdin", "stdout")
+    __slots__ = ("mark", "pid", "stderr", "stdin", "stdout")
 
-    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int, *, mark: str = "") -> None:
+        self.mark = mark
         self.pid = pid
         self.stdin = stdin
         self.stdout = stdout
@@ -23,7 +26,7 @@ class Spawned:
 
 
 def spawn(argv: tuple[str, ...]) -> Spawned:
-    """Start `argv`; the program is looked up on PATH and the environment is inherited.
+    """Start `argv`; the program is looked up on PATH and the environment is inherited, with a mark in it.
 
     Raises:
         OSError: there is no such program, or it cannot be run.
@@ -31,11 +34,13 @@ def spawn(argv: tuple[str, ...]) -> Spawned:
     child_in, stdin = os.pipe()
     stdout, child_out = os.pipe()
     stderr, child_err = os.pipe()
+    mark = os.urandom(8).hex()
+    around = os.environ.get(MARK)
     try:
         pid = os.posix_spawnp(
             argv[0],
             argv,
-            os.environ,
+            {**os.environ, MARK: f"{around}:{mark}" if around else mark},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, child_in, 0),
                 (os.POSIX_SPAWN_DUP2, child_out, 1),
@@ -54,7 +59,7 @@ def spawn(argv: tuple[str, ...]) -> Spawned:
             os.close(end)
     for end in (stdin, stdout):
         widen(end)
-    return Spawned(pid, stdin, stdout, stderr)
+    return Spawned(pid, stdin, stdout, stderr, mark=mark)
 
 
 def _python_ignores() -> tuple[int, ...]:

@@ -1,7 +1,8 @@
 """A process and everything that it started: how it ends, and how it is ended.
 
 On POSIX the process leads a group; on Windows it is in a job (`windows`). Either way the tree can be asked to terminate
-and can be killed as one.
+and can be killed as one. On Linux that goes for what left the group, too, such as a browser in a session of its own: it
+is found by a mark in its environment.
 """
 
 import asyncio
@@ -42,10 +43,14 @@ class Tree(Protocol):
 
 
 class Group:
-    """A process group. Its leader stays unreaped until `release`, and so the group's id stays its own."""
+    """A process group. Its leader stays unreaped until `release`, and so the group's id stays its own.
 
-    def __init__(self, pid: int) -> None:
+    `mark` stands in the environment of all that came of it.
+    """
+
+    def __init__(self, pid: int, mark: str = "") -> None:
         self.pid = pid
+        self._mark = mark.encode()
         self.done = asyncio.Event()
         self._pidfd: int | None = None
 
@@ -66,7 +71,8 @@ class Group:
 
     def has_leftovers(self) -> bool:
         if sys.platform == "linux":
-            return any(_is_alive_in(self.pid, entry) for entry in os.listdir("/proc") if entry.isdigit())
+            alive = any(_is_alive_in(self.pid, entry) for entry in os.listdir("/proc") if entry.isdigit())
+            return alive or bool(self._strays())
         try:
             os.killpg(self.pid, 0)
         except OSError:
@@ -87,8 +93,19 @@ class Group:
             os.waitpid(self.pid, os.WNOHANG)
 
     def _signal(self, number: int) -> None:
+        strays = self._strays()  # before their parents end
         with contextlib.suppress(OSError):
             os.killpg(self.pid, number)
+        for stray in strays:
+            with contextlib.suppress(OSError):
+                os.kill(stray, number)
+
+    def _strays(self) -> list[int]:
+        """Processes of this tree that left the group."""
+        if sys.platform != "linux" or not self._mark:
+            return []
+        marked = (entry for entry in os.listdir("/proc") if entry.isdigit() and _has_mark(self._mark, entry))
+        return [int(entry) for entry in marked if not _is_alive_in(self.pid, entry)]
 
     def _wait(self) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -113,3 +130,12 @@ def _is_alive_in(group: int, entry: str) -> bool:
     except OSError:
         return False
     return fields[2] == b"%d" % group and fields[0] != b"Z"
+
+
+def _has_mark(mark: bytes, entry: str) -> bool:
+    """Whether a process that lives inherited `mark`. Those of other users cannot be read, and are not ours."""
+    try:
+        with open(f"/proc/{entry}/environ", "rb") as file:
+            return mark in file.read()
+    except OSError:
+        return False

@@ -88,12 +88,12 @@ class Command:
         if error is not None:
             raise error
         early, self._early = self._early, None
-        spawned, tree = (early, Group(early.pid)) if early is not None else _start(self._words)
+        spawned, tree = (early, Group(early.pid, early.mark)) if early is not None else _start(self._words)
         return _channel(spawned, tree, receiver, loop, limits)
 
     def open_unused(self, receiver: Receiver, loop: asyncio.AbstractEventLoop, limits: Limits) -> Channel | None:
         early, self._early = self._early, None
-        return None if early is None else _channel(early, Group(early.pid), receiver, loop, limits)
+        return None if early is None else _channel(early, Group(early.pid, early.mark), receiver, loop, limits)
 
 
 def _start(words: tuple[str, ...]) -> tuple[Spawned, Tree]:
@@ -104,7 +104,7 @@ def _start(words: tuple[str, ...]) -> tuple[Spawned, Tree]:
     from dragoman.transports.spawn import spawn
 
     spawned = spawn(words)
-    return spawned, Group(spawned.pid)
+    return spawned, Group(spawned.pid, spawned.mark)
 
 
 def _channel(
