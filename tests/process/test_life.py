@@ -229,8 +229,28 @@ def test_a_client_that_closes_the_bridge_s_output_ends_it(scripted: Make) -> Non
         assert b"Traceback" not in bridge.stderr
 
 
+@pytest.mark.parametrize(("method", "code"), [("hold", 1), ("echo", 0)])
+def test_the_code_tells_whether_a_call_was_open_when_the_output_was_closed(
+    method: str, code: int, scripted: Make
+) -> None:
+    """T25: the second call is answered before."""
+    with Bridge(scripted().command, reads=False) as bridge:
+        bridge.send(initialize())
+        assert b"serverInfo" in bridge.stdout.readline()
+        bridge.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        bridge.call(1, method, text="x")
+        if method == "echo":
+            assert b'"x"' in bridge.stdout.readline()
+        bridge.stdout.close()
+        bridge.request(2, "ping")  # its answer meets the closed output
+        assert bridge.wait(BOUND) == code
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_signal_ends_the_bridge_and_its_server(scripted: Make, number: signal.Signals) -> None:
+def test_a_signal_ends_the_bridge_and_its_server_and_what_is_open_gets_an_error(
+    scripted: Make, number: signal.Signals
+) -> None:
+    """Each request has exactly one answer, also when the bridge is told to end."""
     server = scripted()
     with Bridge(server.command) as bridge:
         bridge.open()
@@ -239,8 +259,19 @@ def test_a_signal_ends_the_bridge_and_its_server(scripted: Make, number: signal.
         bridge.signal(number)
         assert bridge.wait(BOUND) == 0
         assert b"Traceback" not in bridge.stderr
-        assert bridge.rest() == []
+        (error,) = bridge.rest()
+        assert (error["id"], cause_of(error)) == (1, (-32603, "shutting_down"))
     assert all(is_gone(pid, 0) for pid in server.pids())
+
+
+def test_a_signal_answers_an_initialize_that_is_open(scripted: Make) -> None:
+    server = scripted("--mute")
+    with Bridge(server.command) as bridge:
+        bridge.send(initialize())
+        eventually("the server is asked what it is", server.lines)
+        bridge.signal(signal.SIGTERM)
+        assert bridge.wait(BOUND) == 0
+        assert [frame["id"] for frame in bridge.rest()] == ["hello"]
 
 
 # ---------------------------------------------------------------------- the end of the server

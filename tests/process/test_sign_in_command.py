@@ -33,6 +33,7 @@ PROVES = (
 
 pytestmark = [pytest.mark.process, pytest.mark.skipif(sys.platform == "win32", reason="the browser is a script")]
 
+WITH_SECRET = {"token_endpoint_auth_methods_supported": ["client_secret_basic"]}
 PAGES: dict[str, Any] = {"elicitation": {"url": {}}}
 
 
@@ -493,9 +494,10 @@ def test_a_login_ahead_is_found_by_the_bridge_and_given_up_by_logout(user: Brows
         (Behaviour(gives_refresh=False), "its token was revoked"),
         (Behaviour(revokes=False), "offers no revocation"),
         (Behaviour(metadata={"revocation_endpoint": "http://127.0.0.1:1/"}), "could not be revoked"),
-        (Behaviour(metadata={"token_endpoint_auth_methods_supported": ["client_secret_basic"]}), "token was revoked"),
+        (Behaviour(metadata=WITH_SECRET), "token was revoked"),
+        (Behaviour(metadata=WITH_SECRET, reads_form_alone=True), "token was revoked"),
     ],
-    ids=["refresh token", "access token", "none offered", "not reachable", "with a secret"],
+    ids=["refresh token", "access token", "none offered", "not reachable", "with a secret", "secret in the form"],
 )
 def test_logout_gives_the_token_back_and_says_so(behaviour: Behaviour, sentence: str, user: Browser) -> None:
     """D11"""

@@ -122,6 +122,7 @@ class Behaviour:
     names_scope: bool = True
     registers: bool = True
     revokes: bool = True
+    reads_form_alone: bool = False  # where it revokes, whatever the header says
     registration_error: Reply | None = None
     redirect_error: str | None = None
     iss: str | None = None  # in redirects: "right", or another text
@@ -217,7 +218,7 @@ class Issuer:
     def _revoke(self, asked: Asked) -> Reply:
         """RFC 7009: what came of a refresh token ends with it."""
         client = self._client(asked, asked.form)
-        if client is None:
+        if client is None or (self.does.reads_form_alone and "client_secret" not in asked.form):
             return self.does.unknown_client
         grant = self.refreshes.pop(asked.form["token"], None) or self.tokens.get(asked.form["token"], (None,))[0]
         if grant is not None and grant.client == client:

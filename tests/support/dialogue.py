@@ -206,6 +206,10 @@ class Dialogue:
         self.page = self.mediator.inquiries.show(url, "Sign in.", told, self.now)
         return self._settle()
 
+    def token_came(self) -> None:
+        """What was waited for was a token that is kept, or a renewal."""
+        self._back.resumed(self.now)
+
     def sign_in_ends(self, signed_in: bool) -> "Dialogue":
         self._back.released(signed_in, self.now)
         if self.page is not None:

@@ -13,6 +13,7 @@
     !  $1 fails with 404                                         the request has this HTTP status, and no answer
     !  a sign-in of 300 s begins | the sign-in needs a page      somebody signs in to the server
     !  the sign-in succeeds | the sign-in fails                  and that is over
+    !  a token was renewed                                       it was no sign-in that was waited for
     =  state ready | starts 1 | stops 0 | open 0 | asked 0       what is true now
 
 Each input line must cause just the `>` lines that follow it, per side in order. `"…"` matches anything; the member
@@ -234,6 +235,8 @@ def _happen(dialogue: Dialogue, what: str, bound: dict[str, Any]) -> None:
         dialogue.server_forgets()
     elif what.startswith("a sign-in of "):
         dialogue.sign_in_begins(float(what.removeprefix("a sign-in of ").removesuffix(" s begins")))
+    elif what == "a token was renewed":
+        dialogue.token_came()
     elif what in ("the sign-in succeeds", "the sign-in fails"):
         dialogue.sign_in_ends(what == "the sign-in succeeds")
     elif what == "the sign-in needs a page":

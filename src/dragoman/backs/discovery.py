@@ -21,7 +21,9 @@ OTHER_ERA = (
     f"handshake; {REMEDY}"
 )
 MODERN_ERRORS = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION})
-OF_NO_ERA = OF_SIGN_IN | {Cause.SPAWN_FAILED, Cause.CONNECT_FAILED, Cause.TOO_MANY_REQUESTS, Cause.INTERNAL}
+OF_NO_ERA = OF_SIGN_IN | {
+    *(Cause.SPAWN_FAILED, Cause.CONNECT_FAILED, Cause.TOO_MANY_REQUESTS, Cause.INTERNAL, Cause.SHUTTING_DOWN)
+}
 
 
 def ready_of(result: Members | None, revision: Revision) -> Ready | None:

@@ -227,9 +227,12 @@ class Legacy:
         self.opening_due += seconds
         self._held = seconds
 
+    def resumed(self, now: float) -> None:
+        self._held = 0.0
+        self.opening_due = min(self.opening_due, now + self.limits.timeouts.discover)
+
     def released(self, signed_in: bool, now: float) -> None:
         self._held = 0.0
-        self.opening_due = min(self.opening_due, now + self.limits.timeouts.discover)  # its whole time, from now
 
     def wake(self) -> float | None:
         return self.opening_due if self._initialize is not None else self.wishes.due

@@ -238,9 +238,12 @@ class Modern:
         self.opening_due += seconds
         self._held = seconds
 
+    def resumed(self, now: float) -> None:
+        self._held = 0.0
+        self.opening_due = min(self.opening_due, now + self.limits.timeouts.discover)
+
     def released(self, signed_in: bool, now: float) -> None:
         self._held = 0.0
-        self.opening_due = min(self.opening_due, now + self.limits.timeouts.discover)  # its whole time, from now
         if signed_in:
             self.watcher.signed_in(now)
 

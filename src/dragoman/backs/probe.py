@@ -189,9 +189,17 @@ class Probe:
             if inner is not None:
                 inner.held(seconds, now)
 
-    def released(self, signed_in: bool, now: float) -> None:
+    def resumed(self, now: float) -> None:
         self._held = 0.0
         self._deadline = min(self._deadline, now + self.limits.timeouts.discover)
+        if self._due is not None:
+            self._due = min(self._due, now + self._silence)
+        for inner in (self._modern, self._legacy):
+            if inner is not None:
+                inner.resumed(now)
+
+    def released(self, signed_in: bool, now: float) -> None:
+        self._held = 0.0
         if self._due is not None:
             self._due = now + self._silence  # what the server was asked for is asked again now
         for inner in (self._modern, self._legacy):

@@ -239,6 +239,10 @@ class Back(Protocol):
         """A person signs in to the server, which may take so long; what opens it waits so much longer (INIT-13)."""
         ...
 
+    def resumed(self, now: float) -> None:
+        """What was waited for was no sign-in but a token; the server has its usual time, from now."""
+        ...
+
     def released(self, signed_in: bool, now: float) -> None:
         """The sign-in is over, with success or without."""
         ...

@@ -75,6 +75,8 @@ class Conversation:
         self._armed = NEVER
         self._code: int | None = None
         self._reason = Reason.CLIENT_LEFT
+        self._is_stopped = False
+        self._were_open = 0  # calls, before the last step
         self._over = asyncio.Event()
 
     async def run(self, early: bytes = b"") -> int:
@@ -84,7 +86,7 @@ class Conversation:
         for own in (0, 1):
             widen(own)
         binary(0, 1, 2)
-        self._client = writer(never_blocks(1), loop, broken=self._client_ended, drained=self._relieved)
+        self._client = writer(never_blocks(1), loop, broken=self._client_is_deaf, drained=self._relieved)
         self._input = Reader(0, loop, self._from_client, self._client_ended)
         if self._tap is not None:
             self.mediator.on_losses = self._keep_losses
@@ -101,7 +103,8 @@ class Conversation:
         return self._code if self._code is not None else EXIT_FINE
 
     def stop(self) -> None:
-        """End as a signal would."""
+        """End as a signal would: what is open gets an error first."""
+        self._is_stopped = True
         self._end(EXIT_FINE)
 
     # ------------------------------------------------------------------ steps
@@ -138,12 +141,14 @@ class Conversation:
             self._stop_server()
         if self.back.out:
             self._to_server()
+            self._were_open = max(self._were_open, len(mediator.inflight))
         out = self._out
         if out:
             if self._tap is not None:
                 self._record("client", ">", out)
             self._client.send(out)
             out.clear()
+            self._were_open = len(mediator.inflight)
             if self._client.backlog > self._limits.backlog and self._channel is not None:
                 self._channel.pause()
         wake = mediator.wake()
@@ -280,6 +285,11 @@ class Conversation:
             self._client_said(rest)
         self._end(EXIT_LOST if self.mediator.is_lost else EXIT_FINE)
 
+    def _client_is_deaf(self) -> None:
+        """Nobody reads our output: a call that was open gets no answer (decisions T25)."""
+        had_calls = bool(self._were_open or len(self.mediator.inflight))
+        self._end(EXIT_LOST if had_calls or self.mediator.is_lost else EXIT_FINE)
+
     def _fault(self, error: Exception) -> None:
         """A fault of ours: every open call gets its error, then the process ends (EXIT-02)."""
         self._log.note(Level.ERR, "bridge", f"internal error: {type(error).__name__}; please report it")
@@ -301,6 +311,11 @@ class Conversation:
         watchdog.daemon = True
         watchdog.start()
         self._input.stop()
+        if self._is_stopped:
+            with suppress(Exception):
+                self.back.lost(Fault(Cause.SHUTTING_DOWN), self._loop.time())
+                self.mediator.stopped(self._loop.time())  # nobody will be there for an answer later
+            self._settle()
         with suppress(Exception):
             self.front.leave(self._reason, self._loop.time())
         self._settle()

@@ -55,7 +55,7 @@ class User:
 
     def goes_on(self) -> None:
         back = self._conversation.back
-        self._conversation.step(lambda now: back.released(False, now))
+        self._conversation.step(back.resumed)
 
     def waits_no_more(self, signed_in: bool) -> None:
         self._was_at_hand = True

@@ -1,6 +1,8 @@
 """Giving a token back to the authorization server that gave it (RFC 7009), as a user does who logs out."""
 
-from dragoman.signin.clients import SIGNED, proved
+from msgspec import structs
+
+from dragoman.signin.clients import BASIC, POST, SIGNED, proved
 from dragoman.signin.failure import Failed
 from dragoman.signin.record import Record
 from dragoman.signin.web import Web
@@ -22,9 +24,16 @@ async def revoked(web: Web, record: Record, now: float) -> str:
     if record.client.method == SIGNED:
         return "the token was not revoked, as its client signs with a key that is not kept here; it lives until it ends"
     token, kind = (tokens.refresh, REFRESH) if tokens.refresh is not None else (tokens.access, ACCESS)
-    fields, headers = proved({"token": token, "token_type_hint": kind}, record.client, record.issuer, None, now)
+    clients = [record.client]
+    if record.client.method == BASIC:
+        clients.append(structs.replace(record.client, method=POST))  # some read the secret from the form alone here
+    status = 0
     try:
-        status, _ = await web.form(STEP, endpoint, fields, headers)
+        for client in clients:
+            form, headers = proved({"token": token, "token_type_hint": kind}, client, record.issuer, None, now)
+            status, _ = await web.form(STEP, endpoint, form, headers)
+            if status not in (400, 401):
+                break
     except Failed as failure:
         return f"the token could not be revoked ({failure}), so it lives until it ends"
     if 200 <= status <= 299:

@@ -120,6 +120,7 @@ def test_the_ids_of_one_server_are_never_used_twice() -> None:
 def test_what_a_failure_says_of_the_era(cause: Cause) -> None:
     says_nothing = {
         *(Cause.SPAWN_FAILED, Cause.CONNECT_FAILED, Cause.TOO_MANY_REQUESTS, Cause.INTERNAL, Cause.TRANSPORT_FAILED),
+        Cause.SHUTTING_DOWN,
         *OF_SIGN_IN,
     }
     assert suggests_other_era(Fault(cause)) is (cause not in says_nothing)
