@@ -121,6 +121,22 @@ def test_an_issuer_that_is_busy_costs_nothing_but_time(
     played(scene)
 
 
+def test_a_token_that_was_used_and_has_ended_is_never_sent_again(tmp_path: Path) -> None:
+    """D6: some servers give up the whole sign-in when they see one."""
+
+    async def scene() -> None:
+        with guarded(Behaviour(life=1.0)) as (issuer, server):
+            async with account(server.url, tmp_path) as one:
+                first = await signed_in(one)
+                assert await one.account.bearer() == first
+                await asyncio.sleep(1.1)
+                second = await one.account.bearer()
+                assert second not in (None, first)
+                assert issuer.renewals == 1
+
+    played(scene)
+
+
 def test_a_token_serves_until_its_end_while_it_cannot_be_renewed(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded(Behaviour(life=3.0)) as (issuer, server):

@@ -1,4 +1,5 @@
-"""Clients that are not ours, through the bridge, to servers that are: `run.py [PEER…]`.
+"""Clients that are not ours, through the bridge, to servers that are, and the other way round for sign-in:
+`run.py [PEER…]`.
 
 Every peer has an environment of its own under `.interop/`, which is made on first use and kept; that needs the package
 registries of Python and npm. A table of checks is printed, and last a line with the count. Exit code 1 on a failure.
@@ -8,8 +9,9 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,11 @@ TYPESCRIPT = (
     "@modelcontextprotocol/client@2.4.0",
     "@modelcontextprotocol/server@2.4.0",
 )
+FRAMEWORKS = {
+    "sign-in-mcp1": ("mcp==1.30.0",),
+    "sign-in-mcp2": ("mcp==2.3.0",),
+    "sign-in-fastmcp": ("fastmcp==4.2.3",),
+}
 LEAST_NODE = 20
 LIMIT = 120.0  # seconds for one peer with one server
 SETUP_LIMIT = 600.0
@@ -72,6 +79,41 @@ def typescript(generation: str) -> tuple[list[str], Path]:
     return [node, str(HERE / "peers" / "typescript.mjs"), generation], folder
 
 
+def framework(name: str) -> str:
+    """An environment with a framework for servers; gives its Python."""
+    folder = HOME / name
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    if not is_made(folder, *FRAMEWORKS[name]):
+        set_up([sys.executable, "-m", "venv", str(folder)])
+        set_up([str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *FRAMEWORKS[name]])
+        made(folder, *FRAMEWORKS[name])
+    return str(python)
+
+
+def sign_in_to(name: str) -> list[Verdict]:
+    """Sign in to a server whose framework is its own authorization server."""
+    import sign_ins
+
+    kind = name.removeprefix("sign-in-")
+    found = sign_ins.scenes(framework(name), kind)
+    return [Verdict(name, kind, check, not detail, detail) for check, detail in found]
+
+
+def sign_in_to_two() -> list[Verdict]:
+    """Two such servers in one client at the same moment."""
+    import sign_ins
+
+    names = ("sign-in-mcp1", "sign-in-fastmcp")
+    one, other = ((framework(name), name.removeprefix("sign-in-")) for name in names)
+    detail = sign_ins.both(one, other)
+    return [Verdict("sign-in-two", "mcp1, fastmcp", "two bridges at once", not detail, detail)]
+
+
+SIGN_INS: dict[str, Callable[[], list[Verdict]]] = {
+    **{name: partial(sign_in_to, name) for name in FRAMEWORKS},
+    "sign-in-two": sign_in_to_two,
+}
+
 PEERS = {
     "python1": python1,
     "typescript1": lambda: typescript("1"),
@@ -112,14 +154,31 @@ def visit(peer: str, words: list[str], folder: Path, server: str) -> list[Verdic
     return verdicts
 
 
+def shown(found: list[Verdict]) -> list[Verdict]:
+    """Print what a peer did at one server."""
+    good = sum(verdict.ok for verdict in found)
+    print(f"{found[0].peer:12} {found[0].server:18} {good:3} of {len(found)}", flush=True)
+    for verdict in found:
+        if not verdict.ok:
+            print(f"{'':12} FAILED {verdict.check}: {verdict.detail}")
+    return found
+
+
 def main(names: Sequence[str]) -> int:
-    unknown = set(names) - set(PEERS)
+    unknown = set(names) - set(PEERS) - set(SIGN_INS)
     if unknown:
-        print(f"peers are: {', '.join(PEERS)}", file=sys.stderr)
+        print(f"peers are: {', '.join((*PEERS, *SIGN_INS))}", file=sys.stderr)
         return 2
     verdicts: list[Verdict] = []
     skipped = 0
-    for peer in names or PEERS:
+    for peer in names or (*PEERS, *SIGN_INS):
+        if peer in SIGN_INS:
+            try:
+                verdicts += shown(SIGN_INS[peer]())
+            except Skipped as reason:
+                skipped += 1
+                print(f"{peer:12} SKIPPED: {reason}")
+            continue
         try:
             words, folder = PEERS[peer]()
         except Skipped as reason:
@@ -127,13 +186,7 @@ def main(names: Sequence[str]) -> int:
             print(f"{peer:12} SKIPPED: {reason}")
             continue
         for server in SERVERS:
-            found = visit(peer, words, folder, server)
-            verdicts += found
-            good = sum(verdict.ok for verdict in found)
-            print(f"{peer:12} {server:18} {good:3} of {len(found)}")
-            for verdict in found:
-                if not verdict.ok:
-                    print(f"{'':12} FAILED {verdict.check}: {verdict.detail}")
+            verdicts += shown(visit(peer, words, folder, server))
     failed = sum(not verdict.ok for verdict in verdicts)
     print(f"{len(verdicts) - failed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed else 0

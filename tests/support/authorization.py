@@ -477,7 +477,7 @@ def visit(url: str) -> tuple[int, str]:
         status, headers, page = fetched(url)
         if status not in (302, 303):
             return status, page
-        url = headers["Location"]
+        url = next(value for name, value in headers.items() if name.lower() == "location")
     raise AssertionError("a browser would go on for ever")
 
 

@@ -89,9 +89,10 @@ class Account:
         """
         tokens = await self._tokens()
         now = self._around.clock()
-        if tokens is None or not tokens.is_stale(now):
-            return tokens.access if tokens is not None else None
-        if self._is_unused(tokens) and tokens.is_over(now):
+        if tokens is None:
+            return None
+        is_unused = self._is_unused(tokens)
+        if not tokens.is_stale(now) or (is_unused and tokens.is_over(now)):
             return tokens.access
         try:
             if self._options.method is Method.CLIENT:

@@ -1,8 +1,6 @@
 """Giving a token back to the authorization server that gave it (RFC 7009), as a user does who logs out."""
 
-from msgspec import structs
-
-from dragoman.signin.clients import BASIC, POST, SIGNED, proved
+from dragoman.signin.clients import SIGNED, proved
 from dragoman.signin.failure import Failed
 from dragoman.signin.record import Record
 from dragoman.signin.web import Web
@@ -24,16 +22,12 @@ async def revoked(web: Web, record: Record, now: float) -> str:
     if record.client.method == SIGNED:
         return "the token was not revoked, as its client signs with a key that is not kept here; it lives until it ends"
     token, kind = (tokens.refresh, REFRESH) if tokens.refresh is not None else (tokens.access, ACCESS)
-    clients = [record.client]
-    if record.client.method == BASIC:
-        clients.append(structs.replace(record.client, method=POST))  # some read the secret from the form alone here
-    status = 0
+    form, headers = proved({"token": token, "token_type_hint": kind}, record.client, record.issuer, None, now)
     try:
-        for client in clients:
-            form, headers = proved({"token": token, "token_type_hint": kind}, client, record.issuer, None, now)
+        status, _ = await web.form(STEP, endpoint, form, headers)
+        if status in (400, 401) and "client_secret" not in form:  # some look for it in the form alone, even for none
+            form["client_secret"] = record.client.secret or ""
             status, _ = await web.form(STEP, endpoint, form, headers)
-            if status not in (400, 401):
-                break
     except Failed as failure:
         return f"the token could not be revoked ({failure}), so it lives until it ends"
     if 200 <= status <= 299:
