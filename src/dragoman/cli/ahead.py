@@ -15,11 +15,17 @@ from dragoman.diagnostics.symptoms import HEADER
 from dragoman.faults import Fault
 from dragoman.limits import Limits
 from dragoman.redact import masked
+from dragoman.signin import discovery
+from dragoman.signin.authorize import check_proof_keys
+from dragoman.signin.challenge import UNAUTHORIZED, Challenge
 from dragoman.signin.credentials import SignIn
+from dragoman.signin.discovery import NoSignIn
 from dragoman.signin.failure import Failed
+from dragoman.signin.issuers import settings_of
 from dragoman.signin.key import Key
 from dragoman.signin.options import REDIRECT_PORT, Options
 from dragoman.signin.record import Record
+from dragoman.signin.revocation import revoked
 from dragoman.signin.shelf import Shelf
 from dragoman.signin.stores import Store, StoreFailed
 from dragoman.signin.stores.files import Files
@@ -37,7 +43,7 @@ from dragoman.transports.http.target import Target, UnusableTrust
 from dragoman.wire.members import opened as members
 from dragoman.wire.members import text_of
 
-REVOCATION = 10.0  # seconds for one answer; the sign-in is forgotten here without it
+PATIENCE = 10.0  # seconds for one answer of an authorization server, where somebody waits at the terminal
 INDEX, SUFFIX = "index", ".signin"
 OURS = (SUFFIX, ".mark", ".failed", ".lock")
 NO_KEYCHAIN = ": there is no keychain that can be used; give --token-key-file"
@@ -95,17 +101,15 @@ async def sign_in(target: Target, options: Options) -> int:
 
 async def way_in(target: Target, options: Options, words: str) -> str:
     """How to sign in to a server that refuses strangers: a sentence. Nothing is asked of it but its metadata."""
-    from dragoman.signin.authorize import check_proof_keys
-    from dragoman.signin.challenge import UNAUTHORIZED, Challenge
-    from dragoman.signin.discovery import NoSignIn, found
-    from dragoman.signin.issuers import settings_of
 
     try:
-        web = Web(target, REVOCATION)
+        web = Web(target, PATIENCE)
     except Failed as failure:
         return f"Its sign-in cannot be looked at: {failure}."
     try:
-        whole = await found(web, target.address, Challenge(UNAUTHORIZED, True), options.client_issuer, None, _tell)
+        whole = await discovery.found(
+            web, target.address, Challenge(UNAUTHORIZED, True), options.client_issuer, None, _tell
+        )
     except NoSignIn:
         return HEADER
     except Failed as failure:
@@ -179,10 +183,9 @@ async def _give_back(key: Key, record: Record | None) -> None:
     """Revoke a token that is kept here no more, as far as that can be done, and say so."""
     if record is None or record.tokens is None:
         return
-    from dragoman.signin.revocation import revoked
 
     try:
-        web = Web(Target(address(key.server, allow_http=True), environment=dict(os.environ)), REVOCATION)
+        web = Web(Target(address(key.server, allow_http=True), environment=dict(os.environ)), PATIENCE)
     except (Failed, Refused) as error:
         _tell(f"{key.server.partition('?')[0]}: the token was not revoked: {error}")
         return

@@ -1,13 +1,13 @@
 """Where a command line wants clients to come in, and who of them may: our own streams or a place on HTTP."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dragoman.cli.gates import OF_TOKENS, read_gate, read_public
-from dragoman.cli.words import Whole, with_options
+from dragoman.cli.words import F, Whole, with_options
 from dragoman.limits import Reception
 from dragoman.revisions import Era
 
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from dragoman.transports.http.server.listening import Place
 
 OWN_STREAMS = "stdio:."
-OF_HTTP = (
-    *("allow_host", "allow_origin", "public_url", "tls_cert", "tls_key", "tls_client_ca"),
-    *("shared_upstream", "auth_token_env", *OF_TOKENS),
-    *("max_body_bytes", "max_sessions", "max_sessions_per_client", "max_servers", "max_servers_per_client"),
-    "session_idle",
-)
 LIMITS = {
     "max_body_bytes": "body",
     "max_sessions": "sessions",
@@ -32,58 +26,40 @@ LIMITS = {
     "session_idle": "unheld_idle",
 }
 """The options that are limits of a listener, each with the limit's name."""
+OF_HTTP = (
+    *("allow_host", "allow_origin", "public_url", "tls_cert", "tls_key", "tls_client_ca"),
+    *("shared_upstream", "auth_token_env", *OF_TOKENS),
+    *LIMITS,
+)
 
-_MANY = Whole(1, 1_000_000)
 _DEFAULT = Reception()
+
+
+def _limit(name: str, metavar: str, most: int, help: str) -> Callable[[F], F]:
+    """The option `name` with the default of its limit."""
+    return click.option(
+        f"--{name.replace('_', '-')}",
+        metavar=metavar,
+        type=Whole(1, most),
+        default=int(getattr(_DEFAULT, LIMITS[name])),
+        show_default=True,
+        help=help,
+    )
+
+
+_MANY = 1_000_000
 listener_limits = with_options(
     (
-        click.option(
-            "--max-body-bytes",
-            metavar="BYTES",
-            type=Whole(1, 1 << 30),
-            default=_DEFAULT.body,
-            show_default=True,
-            help="Largest request body of a client of the listener.",
-        ),
-        click.option(
-            "--max-sessions",
-            metavar="N",
-            type=_MANY,
-            default=_DEFAULT.sessions,
-            show_default=True,
-            help="Most sessions of the listener.",
-        ),
-        click.option(
-            "--max-sessions-per-client",
-            metavar="N",
-            type=_MANY,
-            default=_DEFAULT.sessions_per_caller,
-            show_default=True,
-            help="Most sessions of one principal.",
-        ),
-        click.option(
-            "--max-servers",
-            metavar="N",
-            type=_MANY,
-            default=_DEFAULT.servers,
-            show_default=True,
-            help="Most processes of a server that keeps state.",
-        ),
-        click.option(
-            "--max-servers-per-client",
-            metavar="N",
-            type=_MANY,
-            default=_DEFAULT.servers_per_caller,
-            show_default=True,
-            help="Most of those for one principal.",
-        ),
-        click.option(
-            "--session-idle",
-            metavar="SECONDS",
-            type=Whole(1, 604_800),
-            default=int(_DEFAULT.unheld_idle),
-            show_default=True,
-            help="Life of a session that its client neither uses nor holds a stream of.",
+        _limit("max_body_bytes", "BYTES", 1 << 30, "Largest request body of a client of the listener."),
+        _limit("max_sessions", "N", _MANY, "Most sessions of the listener."),
+        _limit("max_sessions_per_client", "N", _MANY, "Most sessions of one principal."),
+        _limit("max_servers", "N", _MANY, "Most processes of a server that keeps state."),
+        _limit("max_servers_per_client", "N", _MANY, "Most of those for one principal."),
+        _limit(
+            "session_idle",
+            "SECONDS",
+            604_800,
+            "Life of a session that its client neither uses nor holds a stream of.",
         ),
     )
 )

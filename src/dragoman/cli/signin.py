@@ -95,10 +95,14 @@ NAMES = (
 
 def hide_variables(options: Mapping[str, Any]) -> None:
     """Take the variables that options name out of what the programs that we start inherit; all have been read (C6)."""
-    named = [str(options[name]) for name in VARIABLES if options.get(name) is not None]
-    named += [str(each).partition("=")[2] for each in options.get("header_env") or ()]
-    for name in named:
+    for name in _variables(options):
         os.environ.pop(name, None)
+
+
+def _variables(options: Mapping[str, Any]) -> list[str]:
+    """The variables of the environment that options name; each may hold a secret."""
+    named = [str(options[name]) for name in VARIABLES if options.get(name)]
+    return [*named, *(str(each).partition("=")[2] for each in options.get("header_env") or ())]
 
 
 VARIABLES = ("client_secret_env", "token_key_env", "state_key_env", "auth_token_env")
@@ -134,8 +138,6 @@ def read_sign_in(
     for name in ("resource", "assume_pkce"):
         if options[name] and issuer is None:
             raise click.UsageError(f"the option {_option(name)} needs --client-issuer: it is for one server only")
-    named = [options[name] for name in VARIABLES if options.get(name)]
-    named += [text.partition("=")[2] for text in options.get("header_env") or ()]
     return Options(
         folder=folder,
         method=method,
@@ -152,7 +154,7 @@ def read_sign_in(
         account=_account(options["account"]),
         store=options["token_store"],
         store_key=key,
-        secrets=frozenset(named),
+        secrets=frozenset(_variables(options)),
         is_sandboxed=environment.get(SANDBOX) == "1",
     )
 

@@ -38,7 +38,7 @@ from dragoman.limits import Limits, Patience, patience_of
 from dragoman.profile import Profile
 from dragoman.profile.input_schemas import flaws
 from dragoman.profile.quirks import apply_quirks, restored
-from dragoman.revisions import Era, Revision
+from dragoman.revisions import Era, Revision, tolerance
 from dragoman.revisions.capabilities import server_capabilities
 from dragoman.revisions.errors import unfollowed
 from dragoman.revisions.fixed import misfit
@@ -214,9 +214,7 @@ class Mediator:
         self.inquiries.begin(caller, self._up, self._down)
         offered = server_capabilities(ready.capabilities, ready.revision, caller.revision)
         if ready.flaws:
-            flaws = ", ".join(ready.flaws)
-            text = f"capabilities of the server that are no objects were read as well as they can be: {flaws}"
-            self.notes.note(Level.WARN, "upstream", text)
+            self.notes.note(Level.WARN, "upstream", tolerance.described("server", ready.flaws))
         self._note_left_out("capabilities", ready.capabilities.keys() - offered.keys())
         if self.is_remote and ready.info is not None:
             ready = replace(ready, info=icons.clean_info(ready.info))

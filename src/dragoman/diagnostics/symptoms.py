@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 from dragoman.diagnostics.facts import Facts, Wire
 from dragoman.faults import Cause, Fault
+from dragoman.signin.challenge import FORBIDDEN, UNAUTHORIZED
 
 INVALID = (Cause.INVALID_RESPONSE, Cause.DISCOVER_FAILED, Cause.INITIALIZE_FAILED)
 SIGN_IN = (Cause.REAUTHORIZATION_REQUIRED, Cause.SIGN_IN_FAILED, Cause.ACCESS_REFUSED, Cause.REGISTRATION_UNAVAILABLE)
+REFUSALS = (UNAUTHORIZED, FORBIDDEN)
 HEADER = "Give the header that it wants, with --header-env Authorization=VARIABLE."
 NOT_A_MESSAGE = "neither JSON nor an event stream"  # as the transport says it
 
@@ -42,10 +44,11 @@ def symptom(facts: Facts) -> Symptom | None:
             "Run the command by itself, in the same folder and with the same environment; what it writes to its "
             "standard error usually says why.",
         )
-    if fault.status is not None:
-        return _status(fault.status, facts.way_in)
-    if fault.cause in SIGN_IN:
-        return _sign_in(fault.detail or fault.cause.value, facts.way_in)
+    if fault.status is not None and fault.status not in REFUSALS:
+        return _status(fault.status)
+    if is_about_sign_in(fault):
+        why = f"HTTP status {fault.status}" if fault.status is not None else fault.detail or fault.cause.value
+        return Symptom("sign_in", f"The server wants to know who asks: {why}.", facts.way_in or HEADER)
     if fault.cause in (Cause.TRANSPORT_FAILED, Cause.CLOSED):
         return _connection(fault.detail or "the connection ended")
     if fault.detail is not None and fault.detail.startswith("no response in"):
@@ -62,7 +65,7 @@ def symptom(facts: Facts) -> Symptom | None:
 
 def is_about_sign_in(fault: Fault) -> bool:
     """Whether the server wants to know who asks."""
-    return fault.cause in SIGN_IN or fault.status in (401, 403)
+    return fault.cause in SIGN_IN or fault.status in REFUSALS
 
 
 def _not_started(why: str) -> Symptom:
@@ -88,13 +91,7 @@ def _noise(facts: Facts) -> Symptom:
     )
 
 
-def _sign_in(why: str, way_in: str | None) -> Symptom:
-    return Symptom("sign_in", f"The server wants to know who asks: {why}.", way_in or HEADER)
-
-
-def _status(status: int, way_in: str | None) -> Symptom:
-    if status in (401, 403):
-        return _sign_in(f"HTTP status {status}", way_in)
+def _status(status: int) -> Symptom:
     if status in (404, 405, 400, 406, 410):
         return Symptom(
             "wrong_path",

@@ -30,7 +30,7 @@ from dragoman.fronts.subscriptions import Change, Subscriptions, promised
 from dragoman.fronts.waiting import Opening, Waiting
 from dragoman.limits import Limits
 from dragoman.profile import Profile
-from dragoman.revisions import Revision, Trait
+from dragoman.revisions import Revision, Trait, tolerance
 from dragoman.revisions.methods import FORWARDED, TASK_STATUS, TASKS
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Frame, Parsed, id_key, is_id
@@ -260,10 +260,7 @@ class Legacy:
             return
         caller, flaws = read
         if flaws:
-            text = (
-                f"capabilities of the client that are no objects were read as well as they can be: {', '.join(flaws)}"
-            )
-            self.notes.note(Level.WARN, "client", text)
+            self.notes.note(Level.WARN, "client", tolerance.described("client", flaws))
         self.state = State.INITIALIZING
         self._caller = caller
         self._flight[self._slot(id)] = Opening(id, self._lane)

@@ -42,6 +42,11 @@ class Declared:
     flaws: tuple[str, ...] = ()
 
 
+def described(side: str, flaws: tuple[str, ...]) -> str:
+    """The warning about what the client or the server declared otherwise than as objects."""
+    return f"capabilities of the {side} that are no objects were read as well as they can be: {', '.join(flaws)}"
+
+
 def declared(given: Raw | None) -> Declared:
     """The capabilities that a peer declares."""
     if given is None or is_null(given):

@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from msgspec import UNSET, DecodeError, Raw
 
+from dragoman.core.inflight import NEVER
 from dragoman.exchange.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
@@ -27,7 +28,7 @@ from dragoman.runtime.session import Session
 from dragoman.runtime.session_directory import SessionDirectory
 from dragoman.runtime.shared import Shared
 from dragoman.runtime.stateless import Stateless
-from dragoman.runtime.timer import NEVER, Timer
+from dragoman.runtime.timer import Timer
 from dragoman.transports.http.annotations import Annotations
 from dragoman.transports.http.server.exchange import Exchange
 from dragoman.transports.http.server.head import Head, Reply, refusal

@@ -8,11 +8,11 @@ its client has to begin again. When all are in use, a newcomer is refused.
 from collections import OrderedDict
 from collections.abc import Callable
 
+from dragoman.core.inflight import NEVER
 from dragoman.exchange.notes import Level, Notes
 from dragoman.limits import Reception
 from dragoman.runtime.kept import Kept
 from dragoman.runtime.session import Session
-from dragoman.runtime.timer import NEVER
 
 Owner = Session | Kept
 Key = tuple[str | None, bytes]

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-NEVER = float("inf")
+from dragoman.core.inflight import NEVER
 
 
 class Timer:

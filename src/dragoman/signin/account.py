@@ -91,8 +91,8 @@ class Account:
         now = self._around.clock()
         if tokens is None:
             return None
-        is_unused = self._is_unused(tokens)
-        if not tokens.is_stale(now) or (is_unused and tokens.is_over(now)):
+        is_first = self._used_first(tokens)
+        if not tokens.is_stale(now) or (is_first and tokens.is_over(now)):
             return tokens.access
         try:
             if self._options.method is Method.CLIENT:
@@ -106,11 +106,12 @@ class Account:
                 raise
             self._around.note(f"{failure}; the token is used until it ends")
         tokens = await self._tokens()
-        if tokens is None or (not self._is_unused(tokens) and tokens.is_over(self._around.clock())):
+        if tokens is None or (not self._used_first(tokens) and tokens.is_over(self._around.clock())):
             return None
         return tokens.access
 
-    def _is_unused(self, tokens: Tokens) -> bool:
+    def _used_first(self, tokens: Tokens) -> bool:
+        """Whether this is the first use of a token just given; it is so once."""
         unused, self._unused = self._unused, None
         return unused == tokens.access
 
