@@ -3,7 +3,8 @@
 * A member of JSON whose name is that of a credential, whatever the type of its value and however deep the JSON stands
   in strings of other JSON; a parameter or setting (`token=…`), a header line (`Cookie: …`), what follows a scheme
   (`Bearer …`), a JSON web token, and the user of a URL.
-* Names are compared without their escapes, their case and their separators.
+* Names are compared without their escapes, their case and their separators. Quotes and signs count however they are
+  spelled (`\\u0022`, `\\u003d`); a text in which that shows a credential leaves with the plain spelling of each.
 * A text is read once from its begin to its end, so that its length costs its length. Most texts hold none of the words
   that make a name, which costs next to nothing.
 """
@@ -25,8 +26,9 @@ LINES = frozenset({"authorization", "cookie", "proxyauthorization", "setcookie"}
 """Headers whose value is all that follows on their line."""
 
 WORDS = ("assert", "auth", "code", "cookie", "cred", "jwt", "key", "pass", "pwd", "secret", "sig", "token", "verifier")
-ESCAPES = ("\\u00", "%")
 LONGEST_NAME = 100
+MOST_LEVELS = 4
+"""How often a text is read for escapes that other escapes spell."""
 
 _MEMBER = re.compile(r'"\s*+:(?:\s|\\+[nrt])*+')
 _SETTING = re.compile(
@@ -37,13 +39,16 @@ _INSIDE = re.compile(r'[\[\]{}]|(?<!\\)\\*+"')
 _WORD = re.compile(r"[^\s,}\]\\\"]+")
 _PLAIN = re.compile(r"[^\s&\"'#;,\\<>]+")
 _LINE = re.compile(r"[^\r\n\"'\\]+")
+_TOKEN = r"[!#-&(-\[\]-~]"
 _SCHEME = re.compile(
-    r"\b(?P<scheme>(?:Bearer|Basic)(?=\s+[A-Za-z0-9._~+/=-]{8})|(?i:bearer|basic)(?=\s+[A-Za-z0-9._~+/=-]{20}))"
-    r"\s+[A-Za-z0-9._~+/=-]+"
+    rf"\b(?P<scheme>(?:Bearer|Basic)(?=\s++{_TOKEN}{{8}})"
+    rf"|(?i:bearer|basic)(?=\s++(?:{_TOKEN}{{20}}|(?=[A-Za-z.,;:()]*+[0-9!#-&*+/<=>?@\[\]^_`{{|}}~-]){_TOKEN}{{8}})))"
+    rf"\s++{_TOKEN}+"
 )
 _WEB_TOKEN = re.compile(r"(?<![\w-])eyJ[\w-]{10,}+\.[\w-]{10,}+(?:\.[\w-]*+)?")
-_USER = re.compile(r"://[^/\s\"\\?#]*@")
-_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2})")
+_USER = re.compile(r"(:\\*+/\\*+/)[^/\s\"\\?#]*@")
+_SPELLED = re.compile(r"(?<!\\)(\\+)u00([2-7][0-9a-fA-F])")
+_ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
 _SEPARATOR = re.compile(r"[\W_]+")
 
 Span = tuple[int, int, str]
@@ -52,15 +57,46 @@ Span = tuple[int, int, str]
 
 def masked(text: str) -> str:
     """`text` with every credential that it shows replaced by a mark."""
+    if "\\u00" in text:
+        plain = _respelled(text)
+        shown = _masked(plain)
+        return text if shown == plain else shown
+    return _masked(text)
+
+
+def _masked(text: str) -> str:
     low = text.lower()
-    if any(word in low for word in WORDS) or any(escape in low for escape in ESCAPES):
+    if any(word in low for word in WORDS) or "%" in low:
         text = _replaced(text, _members(text))
         text = _replaced(text, _settings(text))
     if "bearer" in low or "basic" in low:
         text = _SCHEME.sub(rf"\g<scheme> {MASK}", text)
     if "eyJ" in text:
         text = _WEB_TOKEN.sub(MASK, text)
-    return _USER.sub(f"://{MASK}@", text) if "://" in text else text
+    return _USER.sub(rf"\1{MASK}@", text) if "@" in text else text
+
+
+def _respelled(text: str) -> str:
+    """`text` with no sign of ASCII as an escape by number, at any depth of JSON in strings of JSON."""
+    for _ in range(MOST_LEVELS):
+        plain = _SPELLED.sub(_sign, text)
+        if plain == text:
+            break
+        text = plain
+    return text
+
+
+def _sign(escape: re.Match[str]) -> str:
+    sign, slashes = chr(int(escape[2], 16)), len(escape[1])
+    levels = (slashes & -slashes).bit_length() - 1  # so many strings are opened before the escape is one
+    own = slashes >> levels
+    if sign not in '"\\':
+        return "\\" * ((own - 1) << levels) + sign
+    for _ in range(levels):
+        own = 2 * own + 1
+    if sign == "\\":
+        return "\\" * (own + 1)
+    return "\\" * own + sign
 
 
 def _replaced(text: str, spans: Iterator[Span]) -> str:
@@ -74,7 +110,7 @@ def _replaced(text: str, spans: Iterator[Span]) -> str:
 
 @lru_cache(4096)
 def _folded(name: str) -> str:
-    plain = _ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), name)
+    plain = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)
     return _SEPARATOR.sub("", plain).lower()
 
 

@@ -351,6 +351,7 @@ class Listener:
         self.server = server or Server()
         self.servers: list[Server] = []
         self.script, self.offers = obliging, dict[str, Any]()  # of the servers to come
+        self.are_remote = self.server.is_remote
         self.texts: list[str] = []
         self.limits = replace(Limits(), **limits, reception=reception or Reception())
         self.refused: list[str] = []
@@ -364,6 +365,7 @@ class Listener:
             if handshake is None:
                 return self.server
             self.servers.append(Server(self.script, handshake, **self.offers))
+            self.servers[-1].is_remote = self.are_remote
             return self.servers[-1]
 
         sealing = seal(None, 600)

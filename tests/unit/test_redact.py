@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -46,6 +47,35 @@ def test_an_escaped_name_is_the_same_name(name: str) -> None:
     assert json.loads(inner)["n"] == 1
 
 
+def by_number(text: str) -> str:
+    """JSON as encoders for HTML write it, with quotes and signs as escapes by number."""
+    inner = json.dumps(text)[1:-1].replace('\\"', "\\u0022").replace("&", "\\u0026").replace("=", "\\u003D")
+    return f'"{inner}"'
+
+
+@pytest.mark.parametrize(
+    "spellings", [(by_number,), (by_number, by_number), (json.dumps, by_number), (by_number, json.dumps)]
+)
+@pytest.mark.parametrize("value", [f'{SECRET} with "quotes" and }}', "ends with \\", 31337, [SECRET]])
+def test_quotes_that_are_escapes_by_number_are_quotes(spellings: tuple[Callable[[str], str], ...], value: Any) -> None:
+    """C7: what a log shows is the same JSON, without the credential."""
+    text = json.dumps({"a": "x=1&y", "password": value, "z": "kept"})
+    for spelled in spellings:
+        text = spelled(text)
+    text = masked(text)
+    for _ in spellings:
+        text = json.loads(text)
+    assert json.loads(text) == {"a": "x=1&y", "password": MASK, "z": "kept"}
+
+
+@given(st.text(alphabet='\\"u0025cabe6=&{:}'), st.integers(1, 3))
+def test_a_text_without_a_credential_keeps_its_spelling(text: str, depth: int) -> None:
+    """LOGL-04, CHECK-06"""
+    for _ in range(depth):
+        text = by_number(text)
+    assert masked(text) == text
+
+
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
@@ -60,6 +90,9 @@ def test_an_escaped_name_is_the_same_name(name: str) -> None:
         ("curl -H 'X-Api-Key: abc' h", "curl -H 'X-Api-Key: ***' h"),
         ("authorization: bearer abcdef", "authorization: ***"),
         ("a bearer abcdefghijklmnopqrstuv", "a bearer ***"),
+        ("a bearer abc!def|g is", "a bearer *** is"),
+        (r"https://h/?b=1\u0026access_token\u003dabc", "https://h/?b=1&access_token=***"),
+        (r"https:\/\/user:p@ss@host\/x", r"https:\/\/***@host\/x"),
         ("it is eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_ here", "it is *** here"),
         ("https://user:p@ss@host/x@y", "https://***@host/x@y"),
         ('{"token":"cut off', '{"token":"***"'),
@@ -79,6 +112,7 @@ def test_other_places_of_credentials(text: str, kept: str) -> None:
         '{"progressToken":1,"nextPageToken":"a","token_count":5,"maxTokens":9}',
         '{"code":-32602,"key":"a","description":"the token is a secret: of the house"}',
         "the author said a basic thing; monkey=1; tokenizer: fast",
+        "a bearer certificate, and basic knowledge.",
         "http://localhost:1/mcp is up, mail a@b.example",
         '{"uri":"file:///a/password.txt","name":"password"}',
         "\\" * 50 + '"auth',
@@ -126,7 +160,21 @@ def test_what_is_json_stays_json(before: str, value: Any, depth: int, spaced: bo
             "://",
             "://@",
         ),
-        *("Bearer ", " ", "eyJ", "eyJaaaaaaaaaaa.", "\\n", "%61", "[", "\\u0061", "a.a.://", 'token="\\'),
+        *(
+            "Bearer ",
+            " ",
+            "eyJ",
+            "eyJaaaaaaaaaaa.",
+            "\\n",
+            "%61",
+            "[",
+            "\\u0061",
+            "\\\\u0022",
+            "\\u005c",
+            "bearer a",
+            "a.a.://",
+            'token="\\',
+        ),
     ],
 )
 def test_twice_the_text_costs_about_twice_the_time(piece: str) -> None:

@@ -9,15 +9,17 @@ from collections.abc import Callable
 
 from msgspec import Raw
 
+from dragoman.exchange.meta import SERVER_INFO
 from dragoman.revisions.methods import LISTS
 from dragoman.wire.members import Members, closed, encoded, items_of, may_name, object_in, raw, text_of
 
 
 def without_remote(method: str, result: Members) -> None:
     """Take the icons that lead to a network out of a result, in place; nothing else changes its bytes."""
+    _clean_meta(result)
     if method in LISTS:
         _each(result, LISTS[method], _clean)
-    elif method == "tools/call":
+    elif method in ("tools/call", "tasks/result"):
         _each(result, "content", _clean_link)
     elif method == "prompts/get":
         _each(result, "messages", _clean_message)
@@ -27,6 +29,19 @@ def clean_info(info: Raw) -> Raw:
     """The server's description without such icons (ICON-02)."""
     members = object_in(info)
     return closed(members) if members is not None and _clean(members) else info
+
+
+def _clean_meta(result: Members) -> None:
+    """A server without a handshake says in its results who it is."""
+    given = result.get("_meta")
+    meta = object_in(given) if given is not None and may_name(bytes(given), b"icons") else None
+    info = meta.get(SERVER_INFO) if meta is not None else None
+    if meta is None or info is None:
+        return
+    cleaned = clean_info(info)
+    if cleaned is not info:
+        meta[SERVER_INFO] = cleaned
+        result["_meta"] = closed(meta)
 
 
 def _each(owner: Members, name: str, clean: Callable[[Members], bool]) -> bool:

@@ -9,7 +9,7 @@ A call is *in* from `call` to the one `done` or `failed` that answers it, or to 
 that is not in is dropped here, so nothing can be answered twice (CANC-09).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from msgspec import Raw
@@ -17,6 +17,7 @@ from msgspec import Raw
 from dragoman.core import icons, questions
 from dragoman.core.inflight import Inflight
 from dragoman.core.inquiries import Asked, Inquiries
+from dragoman.core.left_out import MESSAGE, PROGRESS, LeftOut, note_schemas
 from dragoman.core.pages import Pages
 from dragoman.core.refusal import described, told, with_known_code
 from dragoman.core.visits import Visits
@@ -31,24 +32,18 @@ from dragoman.exchange.events import (
     Reason,
     ServerError,
 )
-from dragoman.exchange.notes import Level, Notes
+from dragoman.exchange.notes import Level, Notes, internal_error
 from dragoman.exchange.ports import Back, Front, Timed
 from dragoman.faults import URL_ELICITATION_REQUIRED, Cause, Fault
 from dragoman.limits import Limits, Patience, patience_of
 from dragoman.profile import Profile
-from dragoman.profile.input_schemas import flaws
 from dragoman.profile.quirks import apply_quirks, restored
 from dragoman.revisions import Era, Revision, tolerance
 from dragoman.revisions.capabilities import server_capabilities
 from dragoman.revisions.errors import unfollowed
 from dragoman.revisions.fixed import misfit
 from dragoman.revisions.plan import Loss, Part, Plan, Refusal, lowering
-from dragoman.wire.members import Members, closed, is_null, items_of, object_in, opened, raw, text_of
-
-PROGRESS = frozenset({"progress", "total", "message"})
-DATA = "data"  # of a log message may be any value
-MESSAGE = frozenset({"level", "logger", DATA})
-SHOWN = 60  # characters of a name in a log line
+from dragoman.wire.members import Members, closed, is_null, opened, raw, text_of
 
 
 class Mediator:
@@ -81,7 +76,7 @@ class Mediator:
         self._is_typed = False
         self._has_seen_tools = False
         self._is_same = False  # both sides speak one revision, and between them nothing is left out
-        self._left_out: set[str] = set()
+        self._left_out = LeftOut(notes)
         self._up: Plan
         self._down: Plan
 
@@ -215,7 +210,7 @@ class Mediator:
         offered = server_capabilities(ready.capabilities, ready.revision, caller.revision)
         if ready.flaws:
             self.notes.note(Level.WARN, "upstream", tolerance.described("server", ready.flaws))
-        self._note_left_out("capabilities", ready.capabilities.keys() - offered.keys())
+        self._left_out.tell("capabilities", ready.capabilities.keys() - offered.keys())
         if self.is_remote and ready.info is not None:
             ready = replace(ready, info=icons.clean_info(ready.info))
         self.front.opened(replace(ready, capabilities=self.profile.mask_server(offered)), now)
@@ -235,7 +230,9 @@ class Mediator:
             self.front.refused(refusal, now)
 
     def progress(self, call: Call, params: Members, now: float) -> None:
-        self.front.progress(call, self._known("notifications/progress", params, PROGRESS), now)
+        if not self._is_same:
+            params = self._left_out.known("notifications/progress", params, PROGRESS)
+        self.front.progress(call, params, now)
 
     def told(self, call: Call, method: str, params: Members, now: float) -> None:
         if call in self.inflight:
@@ -284,6 +281,13 @@ class Mediator:
             return
         if not self.inflight.leave(call):
             return
+        try:
+            self._deliver(call, result, now)
+        except Exception:  # whoever runs us hears of it, and the call has its one answer
+            self.front.failed(call, Fault(Cause.INTERNAL), now)
+            raise
+
+    def _deliver(self, call: Call, result: Members, now: float) -> None:
         if self._rounds or self.visits.open or self._pages is not None:
             self._forget(call)
         if self.inquiries.asked:
@@ -299,7 +303,8 @@ class Mediator:
         if call.method == "tools/list":
             if not self._has_seen_tools or "cursor" in call.params:
                 self._has_seen_tools = True
-                self._note_schemas(lowered)
+                if not self.profile.quirks.repair_input_schemas:  # of which each repair is told
+                    note_schemas(self.notes, lowered)
             apply_quirks(self.profile, call.method, lowered, self._quirk)
         if self.is_remote:
             icons.without_remote(call.method, lowered)
@@ -313,6 +318,13 @@ class Mediator:
             why = outcome
         if not self.inflight.leave(call):
             return
+        try:
+            self._deliver_error(call, why, now)
+        except Exception:
+            self.front.failed(call, Fault(Cause.INTERNAL), now)
+            raise
+
+    def _deliver_error(self, call: Call, why: Fault | ServerError, now: float) -> None:
         self._forget(call)
         if self.inquiries.asked:
             self.inquiries.call_over(call, Reason.CALL_FAILED, now)
@@ -342,7 +354,9 @@ class Mediator:
         self.front.changed(what, params)
 
     def logged(self, level: str, params: Members, now: float) -> None:
-        self.front.logged(level, self._known("notifications/message", params, MESSAGE))
+        if not self._is_same:
+            params = self._left_out.known("notifications/message", params, MESSAGE)
+        self.front.logged(level, params)
 
     def elicitation_completed(self, params: Members, now: float) -> None:
         """Only a client that can be sent to a page knows what this is (S3-04)."""
@@ -386,7 +400,10 @@ class Mediator:
         if self.visits.open:
             self.visits.tick(now)
         for call in self.inflight.overdue(now):
-            self._expire(call, now)
+            try:
+                self._expire(call, now)
+            except Exception as error:  # the clock is everybody's: a fault of ours costs this call (B1)
+                self.notes.note(Level.ERR, "bridge", internal_error(error))
         for call in self.inflight.slow(now):
             waits = "answers of the client" if call.patience is Patience.INPUT else "the upstream server"
             elapsed = now - call.started
@@ -411,13 +428,18 @@ class Mediator:
 
     def fail(self, call: Call, why: Fault | ServerError, now: float, reason: Reason = Reason.CALL_FAILED) -> None:
         """End a call for a reason of our own, or of the client's answers."""
-        if self.inflight.leave(call):
+        if not self.inflight.leave(call):
+            return
+        try:
             self._forget(call)
             self.back.cancel(call, reason)
             if self.inquiries.asked:
                 self.inquiries.call_over(call, reason, now)
             self.front.withdraw(call, reason)
             self.front.failed(call, why, now)
+        except Exception:
+            self.front.failed(call, Fault(Cause.INTERNAL), now)
+            raise
 
     def _may_go_on(self, call: Call) -> bool:
         """Whether a call that wants a visit to a page first can be sent again, and the client be asked by a result."""
@@ -441,34 +463,6 @@ class Mediator:
     def _note_refusal(self, call: Call, refusal: Refusal) -> None:
         text = f"{call.method} ({call.label}): refused by rule {refusal.row} at {refusal.place or 'the top'}"
         self.notes.note(Level.WARN, "translate", f"{text}: {refusal.detail}")
-
-    def _known(self, method: str, params: Members, names: frozenset[str]) -> Members:
-        """The params of a notification, for a side that may not know others; a `null` is nothing to it."""
-        if self._is_same:
-            return params
-        kept = {name: value for name, value in params.items() if name in names and (name == DATA or not is_null(value))}
-        if len(kept) < len(params) and method not in self._left_out:
-            self._left_out.add(method)
-            self._note_left_out(method, params.keys() - kept.keys())
-        return kept
-
-    def _note_left_out(self, where: str, names: Iterable[str]) -> None:
-        """Between different revisions some members are of no use to the other side: that is said, in one line."""
-        shown = ", ".join(sorted(ascii(name[:SHOWN]) for name in names))
-        if shown:
-            self.notes.note(Level.INFO, "translate", f"{where}: left out for the other side's revision: {shown}")
-
-    def _note_schemas(self, result: Members) -> None:
-        """Tools for which some clients drop the whole list are named, once; a profile may repair them."""
-        if self.profile.quirks.repair_input_schemas:
-            return  # each repair is told
-        for item in items_of(result.get("tools")) or ():
-            tool = object_in(item) or {}
-            found = flaws(tool.get("inputSchema"))
-            if found:
-                text = f"tool {(text_of(tool.get('name')) or '')[:SHOWN]!a}: inputSchema, {found[0]}"
-                remedy = f"{found[0].refused_by} may drop all tools for it; the quirk repair_input_schemas repairs it"
-                self.notes.note(Level.WARN, "tools", f"{text}: {remedy}")
 
     def _quirk(self, text: str) -> None:
         self.notes.note(Level.INFO, "quirk", text)

@@ -5,6 +5,7 @@ figures, never the content of a message (LOGL-05).
 """
 
 from enum import IntEnum
+from pathlib import PurePath
 from typing import Protocol
 
 from dragoman.wire.members import Members, text_of
@@ -35,6 +36,15 @@ class NoNotes:
 
     def note(self, level: Level, scope: str, text: str) -> None:
         pass
+
+
+def internal_error(error: BaseException) -> str:
+    """The line for a fault of ours: its kind and its place, and not its text, which may hold what a peer said."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" at {PurePath(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace is not None else ""
+    return f"internal error: {type(error).__name__}{place}; please report it"
 
 
 def note_cancelled(notes: Notes, params: Members) -> None:

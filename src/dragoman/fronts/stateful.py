@@ -15,7 +15,7 @@ from dragoman.exchange.caller import LEVELS
 from dragoman.exchange.changes import ACKNOWLEDGED, NOTICES
 from dragoman.exchange.events import Answered, Call, Changed, Erred, Filter, Question, Ready, Reason, ServerError
 from dragoman.exchange.meta import SERVER_INFO
-from dragoman.exchange.notes import Level, Notes
+from dragoman.exchange.notes import Level, Notes, internal_error
 from dragoman.exchange.outlet import Outlet
 from dragoman.exchange.ports import FromClient
 from dragoman.faults import INVALID_PARAMS, METHOD_NOT_FOUND, Cause, Fault
@@ -456,7 +456,7 @@ class Stateful(Modern):
 
     def _give_up(self, parked: Parked, error: Exception, now: float) -> None:
         """A fault of ours costs the call that it happened to, and no other."""
-        self.notes.note(Level.ERR, "bridge", f"internal error: {type(error).__name__}; please report it")
+        self.notes.note(Level.ERR, "bridge", internal_error(error))
         self._parked.pop(parked.handle, None)
         self.middle.cancel(parked.owner, Reason.CALL_FAILED, now)
         super().failed(parked.owner, Fault(Cause.INTERNAL), now)

@@ -19,7 +19,7 @@ from dragoman.channel import Channel
 from dragoman.core.inflight import NEVER
 from dragoman.core.mediator import Mediator
 from dragoman.exchange.events import Reason
-from dragoman.exchange.notes import Level
+from dragoman.exchange.notes import Level, internal_error
 from dragoman.exchange.outlet import Pipe
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.opening import Opening
@@ -292,7 +292,7 @@ class Conversation:
 
     def _fault(self, error: Exception) -> None:
         """A fault of ours: every open call gets its error, then the process ends (EXIT-02)."""
-        self._log.note(Level.ERR, "bridge", f"internal error: {type(error).__name__}; please report it")
+        self._log.note(Level.ERR, "bridge", internal_error(error))
         if self._log.debugs:
             import traceback
 

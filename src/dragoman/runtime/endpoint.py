@@ -16,13 +16,13 @@ from msgspec import UNSET, DecodeError, Raw
 
 from dragoman.core.inflight import NEVER
 from dragoman.exchange.meta import CLIENT_CAPABILITIES, PROTOCOL_VERSION
-from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.flaws import fault_of
 from dragoman.fronts.opening import DISCOVER, is_modern, parts
 from dragoman.revisions import HANDSHAKE, LATEST, LATEST_LEGACY, Era, named
 from dragoman.revisions.capabilities import client_capabilities
 from dragoman.revisions.tolerance import declared
+from dragoman.runtime.guard import Guard
 from dragoman.runtime.kept import Kept
 from dragoman.runtime.session import Session
 from dragoman.runtime.session_directory import SessionDirectory
@@ -60,6 +60,7 @@ class Endpoint:
         self._young: deque[Exchange] = deque()
         self._awake: dict[int, Party] = {}
         self._timer = Timer(self.tick)
+        self._guard = Guard(shared.log)
         self._is_over = False
 
     # ------------------------------------------------------------------ the server's era
@@ -330,11 +331,7 @@ class Endpoint:
         return min([*dues, young[0].began + self._bounds.stream_after if young else NEVER, self.directory.idle_due])
 
     def _tick_party(self, party: Party, now: float) -> None:
-        try:
-            party.tick(now)
-        except Exception as error:
-            text = f"internal error: {type(error).__name__}; please report it"
-            self._shared.log.note(Level.ERR, "bridge", text)
+        if not self._guard(party.tick, now):
             self._give_up(party, now)
 
     def _give_up(self, party: Party, now: float) -> None:

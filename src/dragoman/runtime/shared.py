@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dragoman.backs.legacy import Legacy
 from dragoman.backs.modern import Modern
 from dragoman.core.mediator import Mediator
-from dragoman.exchange.notes import Level
+from dragoman.exchange.notes import Level, internal_error
 from dragoman.faults import Cause, Fault
 from dragoman.fronts.handshake import Identity
 from dragoman.fronts.sealing import Seal
@@ -84,7 +84,7 @@ class Shared:
             return
         error = search.exception()
         if error is not None:
-            self.log.note(Level.ERR, "bridge", f"internal error: {type(error).__name__}; please report it")
+            self.log.note(Level.ERR, "bridge", internal_error(error))
         outcome = search.result() if error is None else Fault(Cause.INTERNAL)
         if isinstance(outcome, Fault):
             self.fault = outcome

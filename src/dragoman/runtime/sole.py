@@ -12,6 +12,7 @@ from dragoman.channel import Channel
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
+from dragoman.runtime.guard import BROKEN, Guard
 from dragoman.runtime.link import Party
 from dragoman.runtime.log import Log
 from dragoman.runtime.outgoing import Outgoing
@@ -41,6 +42,7 @@ class Sole:
         self._server = server
         self._limits = limits
         self._log = log
+        self._guard = Guard(log)
         self._stderr = stderr
         self._tap = tap
         self._party = party
@@ -92,8 +94,8 @@ class Sole:
             await channel.aclose()
         self._ending = None
         if not self._is_over:
-            self._party.mediator.stopped(asyncio.get_running_loop().time())
-            self._party.settle()
+            self._guard(self._party.mediator.stopped, asyncio.get_running_loop().time())
+            self._guard(self._party.settle)
 
     # ------------------------------------------------------------------ what the channel tells (`Receiver`)
 
@@ -102,23 +104,24 @@ class Sole:
         for line in lines:
             if self._tap is not None and isinstance(line, bytes):
                 self._tap.record("server", "<", line, [])
-            self._back.receive(line, now, of)
-        self._party.settle()
+            if not self._guard(self._back.receive, line, now, of) and of is not None:
+                self._guard(self._back.lane_lost, of, BROKEN, False, now)
+        self._guard(self._party.settle)
 
     def lane_lost(self, id: bytes, why: Fault, may_retry: bool) -> None:
-        self._back.lane_lost(id, why, may_retry, asyncio.get_running_loop().time())
-        self._party.settle()
+        self._guard(self._back.lane_lost, id, why, may_retry, asyncio.get_running_loop().time())
+        self._guard(self._party.settle)
 
     def gone(self, how: str, cause: Cause) -> None:
         self._log.note(Level.ERR, "upstream", f"the server's process {how}")
         self._outgoing.clear()
         self._end()  # a client without a session may begin again, with another server
-        self._back.lost(Fault(cause), asyncio.get_running_loop().time())
-        self._party.settle()
+        self._guard(self._back.lost, Fault(cause), asyncio.get_running_loop().time())
+        self._guard(self._party.settle)
 
     def renewed(self) -> None:
-        self._back.renewed(asyncio.get_running_loop().time())
-        self._party.settle()
+        self._guard(self._back.renewed, asyncio.get_running_loop().time())
+        self._guard(self._party.settle)
 
     def stderr(self, data: bytes) -> None:
         self._stderr(data)

@@ -18,6 +18,7 @@ from dragoman.exchange.meta import SUBSCRIPTION_ID
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
+from dragoman.runtime.guard import BROKEN, Guard
 from dragoman.runtime.link import STEP, Party
 from dragoman.runtime.log import Log
 from dragoman.runtime.outgoing import Outgoing
@@ -68,6 +69,7 @@ class Trunk:
         self._server = server
         self._limits = limits
         self._log = log
+        self._guard = Guard(log)
         self._stderr = stderr
         self._tap = tap
         self._parties: dict[bytes, Member] = {}
@@ -132,16 +134,23 @@ class Trunk:
                 frame = wire.parse_opened(line)
                 party = self._party_of(frame, of)
                 if party is not None:
-                    party.back.take(frame, now, of)
+                    if not self._guard(party.back.take, frame, now, of):
+                        self._give_up(party, frame, of, now)
                     touched[id(party)] = party
             for party in touched.values():
-                party.settle()
+                self._guard(party.settle)
+
+    def _give_up(self, party: Member, frame: Opened | Broken | Batch, of: bytes | None, now: float) -> None:
+        """The request that this message belongs to gets no answer of the server any more."""
+        id = bytes(frame.id) if isinstance(frame, Opened) and frame.method is UNSET and frame.id is not UNSET else of
+        if id is not None:
+            self._guard(party.back.lane_lost, id, BROKEN, False, now)
 
     def lane_lost(self, id: bytes, why: Fault, may_retry: bool) -> None:
         party = self._owner(id)
         if party is not None:
-            party.back.lane_lost(id, why, may_retry, asyncio.get_running_loop().time())
-            party.settle()
+            self._guard(party.back.lane_lost, id, why, may_retry, asyncio.get_running_loop().time())
+            self._guard(party.settle)
 
     def gone(self, how: str, cause: Cause) -> None:
         """The server is lost: every request in flight is, too, and the next one starts it again."""
@@ -215,8 +224,8 @@ class Trunk:
     def _cut(self, why: Fault) -> None:
         now = asyncio.get_running_loop().time()
         for party in list(self._parties.values()):
-            party.back.cut(why, now)
-            party.settle()
+            self._guard(party.back.cut, why, now)
+            self._guard(party.settle)
 
     async def _end(self) -> None:
         self._outgoing.flush()
@@ -227,7 +236,7 @@ class Trunk:
         if not self._is_over:
             for party in list(self._parties.values()):
                 if party.back.out:
-                    self.send(party)
+                    self._guard(self.send, party)
 
     async def aclose(self) -> None:
         """End the server; nothing is sent any more."""

@@ -8,6 +8,7 @@ from dragoman.channel import Channel
 from dragoman.exchange.notes import Level
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
+from dragoman.runtime.guard import Guard
 from dragoman.runtime.link import AnyBack
 from dragoman.runtime.log import Log
 from dragoman.runtime.tap import Tap
@@ -26,6 +27,7 @@ class Visit:
         self._server = server
         self._limits = limits
         self._log = log
+        self._guard = Guard(log)
         self._stderr = stderr
         self._tap = tap
         self._channel: Channel | None = None
@@ -96,8 +98,8 @@ class Visit:
         for line in lines:
             if self._tap is not None and isinstance(line, bytes):
                 self._tap.record("server", "<", line, [])
-            if not self.is_over:
-                self.back.receive(line, now, of)
+            if not self.is_over and not self._guard(self.back.receive, line, now, of):
+                self.back.lost(Fault(Cause.INTERNAL), now)
         self._changed.set()
 
     def lane_lost(self, id: bytes, why: Fault, may_retry: bool) -> None:

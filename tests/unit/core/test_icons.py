@@ -56,6 +56,29 @@ def test_the_server_s_own_icons_too() -> None:
     assert json.loads(bytes(clean_info(raw({"name": "s", "icons": [WEB]})))) == {"name": "s"}
 
 
+def test_the_server_s_own_icons_in_every_result_of_a_modern_server() -> None:
+    """Such a server has no initialize result; it says who it is in the `_meta` of what it answers (ICON-02, C18)."""
+    name = "io.modelcontextprotocol/serverInfo"
+    for method in ("server/discover", "tools/call", "resources/read", "subscriptions/listen"):
+        said = cleaned(method, {"_meta": {name: {"name": "s", "icons": [WEB, DATA]}, "x": 1}})
+        assert said == {"_meta": {name: {"name": "s", "icons": [DATA]}, "x": 1}}
+
+
+def test_the_result_of_a_task_is_that_of_a_call() -> None:
+    """ICON-04, C18"""
+    link = {"type": "resource_link", "uri": "a:b", "name": "n", "icons": [WEB]}
+    bare = {"type": "resource_link", "uri": "a:b", "name": "n"}
+    assert cleaned("tasks/result", {"content": [link]}) == {"content": [bare]}
+
+
+@pytest.mark.parametrize("name", [b"icons", rb"\u0069cons", rb"ic\u006Fns"])
+def test_a_name_with_escapes_is_the_same_name(name: bytes) -> None:
+    """JSON may spell any letter so (C18)."""
+    members = opened(b'{"tools":[{"name":"a","%s":[{"src":"https://a.example/i.png"}]}]}' % name)
+    without_remote("tools/list", members)
+    assert json.loads(bytes(closed(members))) == {"tools": [{"name": "a"}]}
+
+
 def test_what_needs_no_change_keeps_its_bytes() -> None:
     text = b'{"tools":[ {"name":"a" , "icons":[{"src":"data:,"}]} ]}'
     members = opened(text)

@@ -17,6 +17,7 @@ from support.listener import (
     initialize,
     modern,
     notice,
+    obliging,
     request,
     scene,
     settle,
@@ -782,4 +783,45 @@ async def test_a_get_without_a_stream_to_give_is_405() -> None:
     answer = await listener.get(mcp_protocol_version=MODERN)
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
     assert (await listener.send("DELETE")).status == 405
+    await listener.close()
+
+
+# ---------------------------------------------------------------------- icons
+
+
+DATA, WEB = {"src": "data:image/png;base64,AA"}, {"src": "https://a.example/i.png"}
+TOOL = {"name": "a", "inputSchema": {"type": "object"}, "icons": [WEB, DATA]}
+WHOSE = "io.modelcontextprotocol/serverInfo"
+
+
+def iconed(server: Server, frame: dict[str, Any]) -> None:
+    """Answers as a server whose list and name have icons."""
+    info = {"name": "s", "version": "1", "icons": [WEB, DATA]}
+    if frame.get("method") == "tools/list":
+        modern_part = {"_meta": {WHOSE: info}, "ttlMs": 0, "cacheScope": "public"} if server.revision == MODERN else {}
+        server.answer(frame, tools=[TOOL], **modern_part)
+    elif frame.get("method") == "initialize":
+        server.answer(frame, protocolVersion=server.revision, capabilities={"tools": {}}, serverInfo=info)
+    else:
+        obliging(server, frame)
+
+
+@pytest.mark.parametrize("is_remote", [True, False])
+@pytest.mark.parametrize("handshake", [None, "2025-11-25"])
+@scene
+async def test_at_a_listener_icons_of_a_server_at_a_url_need_no_fetching(
+    handshake: str | None, is_remote: bool
+) -> None:
+    """For every kind of client before every kind of server (C18, ICON-01, ICON-06, ICON-07)."""
+    server = Server(iconed)
+    server.is_remote = is_remote
+    listener = Listener(server, handshake=handshake)
+    listener.script = iconed
+    kept = [DATA] if is_remote else [WEB, DATA]
+    session = await listener.open()
+    old = await (await listener.post(request(2, "tools/list"), session)).message()
+    new = await (await listener.modern(request(2, "tools/list"))).message()
+    assert old["result"]["tools"][0]["icons"] == kept
+    assert new["result"]["tools"][0]["icons"] == kept
+    assert new["result"]["_meta"][WHOSE].get("icons", kept) == kept
     await listener.close()

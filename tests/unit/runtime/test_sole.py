@@ -179,3 +179,24 @@ async def test_the_end_waits_for_every_server() -> None:
     assert not closing.done()
     may_end.set()
     await closing
+
+
+@scene
+async def test_a_message_at_which_we_break_costs_its_call_only() -> None:
+    """B1"""
+    listener = Listener(handshake=REVISION)
+    session = await listener.open()
+    broken, fine = [await listener.post(call(id, "slow"), session) for id in (1, 2)]
+    front: Any = listener.endpoint.directory.sessions[session].front
+    done = front.done
+
+    def breaks_once(*_: object) -> None:
+        front.done = done
+        raise ZeroDivisionError
+
+    front.done = breaks_once
+    for frame in listener.servers[0].heard("tools/call"):
+        listener.servers[0].text(frame, "x")
+    assert error_of(await broken.message())[1] == "internal"
+    assert text_of(await fine.message()) == "x"
+    await listener.close()

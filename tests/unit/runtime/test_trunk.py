@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.limits import Timeouts
 from support.listener import (
     NAMESPACE,
     SUBSCRIPTION,
@@ -404,3 +405,48 @@ def test_no_frame_of_one_party_reaches_another(steps: list[tuple[str, int]]) -> 
 
     with asyncio.Runner(loop_factory=Clock) as runner:
         runner.run(whole())
+
+
+# ---------------------------------------------------------------------- faults of ours
+
+
+def breaks(*_: object) -> None:
+    raise ZeroDivisionError
+
+
+@scene
+async def test_a_message_at_which_we_break_costs_its_call_and_not_what_comes_with_it() -> None:
+    """One read of the server, with the answers of two callers in it (B1)."""
+    listener = Listener()
+    session, other = await listener.open(), await listener.open()
+    broken, fine = await listener.post(call(1, "slow"), session), await listener.post(call(1, "slow"), other)
+    mediator: Any = listener.endpoint.directory.sessions[session].mediator
+    lower, mediator._down = mediator._down, None
+    frames = listener.server.heard("tools/call")
+    result = {"resultType": "complete", "content": [{"type": "text", "text": "x"}]}
+    listener.server.say(*({"jsonrpc": "2.0", "id": frame["id"], "result": result} for frame in frames))
+    assert error_of(await broken.message())[1] == "internal"
+    assert text_of(await fine.message()) == "x"
+    assert len([text for text in listener.texts if "internal error: AttributeError at mediator.py:" in text]) == 1
+    mediator._down = lower
+    assert text_of(await (await listener.post(call(2, text="on"), session)).message()) == "on"
+    await listener.close()
+
+
+@scene
+async def test_a_call_at_whose_end_we_break_fails_and_other_modern_calls_go_on() -> None:
+    """All modern clients share one conversation: what is due for one of them is not due for the others (B1)."""
+    listener = Listener(timeouts=Timeouts(call=60))
+    late = await listener.modern(call(1, "slow"))
+    await elapse(30)
+    fine = await listener.modern(call(2, "slow"))
+    first, second = listener.server.heard("tools/call")
+    back: Any = listener.endpoint._stateless.back  # type: ignore[union-attr]
+    cancel, back.cancel = back.cancel, breaks
+    await elapse(31)
+    back.cancel = cancel
+    assert error_of(await late.message())[1] == "internal"
+    listener.server.text(second, "x")
+    assert text_of(await fine.message()) == "x"
+    assert first["id"] != second["id"]
+    await listener.close()

@@ -16,6 +16,7 @@ from typing import Any
 import aiohttp
 from msgspec import Raw
 
+from dragoman.exchange.notes import internal_error
 from dragoman.faults import HEADER_MISMATCH, Cause, is_of_no_era
 from dragoman.limits import Limits
 from dragoman.transports.http.annotations import Annotations
@@ -145,7 +146,7 @@ class HttpChannel:
         except Unmirrorable:
             loss = Loss(None, Cause.INVALID_REQUEST, None, False)
         except Exception as error:
-            self._note(f"internal error: {type(error).__name__}; please report it")
+            self._note(internal_error(error))
             loss = Loss(None, Cause.INTERNAL, type(error).__name__, False)
         finally:
             self._backlog.take(id)

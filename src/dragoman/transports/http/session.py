@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from msgspec import Raw
 
+from dragoman.exchange.notes import internal_error
 from dragoman.faults import Cause
 from dragoman.limits import Limits
 from dragoman.transports.http.agreement import Session, agreed
@@ -286,7 +287,7 @@ class SessionChannel:
             self._note(text)
 
     def _unforeseen(self, error: Exception) -> None:
-        self._tell(f"internal error: {type(error).__name__}; please report it")
+        self._tell(internal_error(error))
 
     # ------------------------------------------------------------------ the session
 

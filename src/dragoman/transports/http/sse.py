@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import aiohttp
 from msgspec import Raw
 
+from dragoman.exchange.notes import internal_error
 from dragoman.faults import Cause
 from dragoman.limits import Limits
 from dragoman.transports.http.address import Address, Refused, address
@@ -195,7 +196,7 @@ class SseChannel:
             self._posts.forget()
             loss = lost.loss
         except Exception as error:
-            self._tell(f"internal error: {type(error).__name__}; please report it")
+            self._tell(internal_error(error))
             loss = Loss(None, Cause.INTERNAL, type(error).__name__, False)
         finally:
             if id is not None:
@@ -249,7 +250,7 @@ class SseChannel:
         except TimeoutError:
             loss = cut(None, "no endpoint event in time")
         except Exception as error:
-            self._tell(f"internal error: {type(error).__name__}; please report it")
+            self._tell(internal_error(error))
             loss = Loss(None, Cause.INTERNAL, type(error).__name__, False)
         if not opening.settled.is_set():
             self._stream.forget()
