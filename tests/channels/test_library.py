@@ -25,6 +25,7 @@ from dragoman.transports.upstream import Receiver
 from support.asgi import called
 from support.listener import BOTH, call, initialize, notice, request
 from support.listening import Client
+from support.processes import as_at_a_terminal
 
 PROVES = ("BCLI-03", "BCLI-05", "REV-12")
 
@@ -440,7 +441,11 @@ def test_an_interrupt_of_the_program_is_the_programs_own(tmp_path: Path) -> None
     text = STDIO.replace("    code = await", "    print('ready', flush=True)\n    code = await")
     reads, writes = os.pipe()
     with subprocess.Popen(
-        [sys.executable, "-c", text], stdin=reads, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", text],
+        stdin=reads,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=as_at_a_terminal,
     ) as p:
         assert p.stdout is not None
         assert p.stdout.readline() == b"ready\n"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.processes import DRAGOMAN, OLDER, WAIT, Scripted, eventually, run
+from support.processes import DRAGOMAN, OLDER, WAIT, Scripted, as_at_a_terminal, eventually, run
 
 PROVES = ("B42", "B45")
 pytestmark = pytest.mark.process
@@ -132,7 +132,10 @@ def test_a_wrong_command_line_is_code_2(words: tuple[str, ...], text: str) -> No
 def test_an_interrupt_ends_the_server_too(scripted: Make, tmp_path: Path) -> None:
     server = scripted("--mute")
     with subprocess.Popen(
-        [*DRAGOMAN, "doctor", "--", *server.command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*DRAGOMAN, "doctor", "--", *server.command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=as_at_a_terminal,
     ) as process:
         eventually("the server is asked", lambda: server.lines())
         process.send_signal(signal.SIGINT)

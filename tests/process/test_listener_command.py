@@ -247,8 +247,47 @@ def test_a_hangup_reads_the_certificate_anew_and_keeps_the_sessions(scripted: Ma
         assert probed(after) == 200
         certificate.write_text("rubbish")
         one.signal(signal.SIGHUP)
-        eventually("the complaint", lambda: b"so the old ones stay" in one.stderr)
+        eventually(
+            "the complaint", lambda: b"so what was read before stays: the files of the certificate" in one.stderr
+        )
         assert probed(after) == 200
+        assert one.stop() == 0
+
+
+def test_the_tokens_of_a_file_are_read_anew(scripted: Make, tmp_path: Path) -> None:
+    """A new token is good at once and the older one is not; a session goes on with another token (C13)."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text("# for the team\nfirst-token\n\nsecond-token\r\n")
+    with Listening(scripted().command, "--auth-token-file", str(tokens)) as one:
+
+        def status(token: str, **headers: str) -> int:
+            connection = http.client.HTTPConnection("127.0.0.1", port_of(one), timeout=10)
+            given = {"authorization": f"Bearer {token}", "content-type": "application/json", **headers}
+            connection.request("POST", "/mcp", json.dumps(notice("initialized")), given)
+            found = connection.getresponse().status
+            connection.close()
+            return found
+
+        with one.client() as client:
+            client.post(initialize(), authorization="Bearer first-token")
+            session = client.session
+            assert [status(token, **session) for token in ("first-token", "second-token", "third-token")] == [
+                202,
+                202,
+                401,
+            ]
+            tokens.write_text("third-token\n")
+            one.signal(signal.SIGHUP)
+            eventually("the new tokens", lambda: b"were read anew" in one.stderr)
+            assert [status(token, **session) for token in ("first-token", "second-token", "third-token")] == [
+                401,
+                401,
+                202,
+            ]
+            tokens.write_text("# nobody\n")
+            one.signal(signal.SIGHUP)
+            eventually("the complaint", lambda: b"--auth-token-file: it has no token" in one.stderr)
+            assert status("third-token", **session) == 202
         assert one.stop() == 0
 
 
@@ -282,7 +321,7 @@ def test_variables_that_an_option_names_are_not_for_the_server(monkeypatch: pyte
     assert not {"SECRET_TOKEN", "SECRET_KEY"} & set(names)
 
 
-@pytest.mark.parametrize("token", ["with space", " padded", "ünicode", "tab\t"])
+@pytest.mark.parametrize("token", ["wi th", " padded", "ünicode", "tab\t"])
 def test_a_token_that_no_header_can_carry_is_refused_at_the_start(token: str) -> None:
     """C17."""
     done = run(

@@ -39,6 +39,11 @@ PROC = Path("/proc")
 _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
+def as_at_a_terminal() -> None:
+    """For a child that is to be interrupted: what runs in the background ignores SIGINT, and so do its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Closed(Exception):
     """The bridge's standard output has ended."""
 

@@ -48,7 +48,16 @@ CODE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-OF_OTHERS = {"--its-option", "--upgrade", "--group", "--check", "--only", "--max-mb"}
+OF_OTHERS = {
+    "--timeout-graceful-shutdown",
+    "--global",
+    "--its-option",
+    "--upgrade",
+    "--group",
+    "--check",
+    "--only",
+    "--max-mb",
+}
 
 each_document = pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 

@@ -111,6 +111,11 @@ def cli() -> None:
 )
 @click.option("--auth-token-env", metavar="VARIABLE", help="Let only clients in that send the token in this variable.")
 @click.option(
+    "--auth-token-file",
+    metavar="FILE",
+    help="Let only clients in that send a token of this file; SIGHUP reads it anew.",
+)
+@click.option(
     "--auth-issuer", metavar="URL", help="Let only clients in that have an access token (JWT) of this issuer."
 )
 @click.option(

@@ -1,4 +1,4 @@
-"""Which tokens a command line asks of clients on HTTP: none, one of its own, or those of an issuer.
+"""Which tokens a command line asks of clients on HTTP: none, its own, or those of an issuer.
 
 A refusal names the option and repeats no value (CLI-14).
 """
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dragoman.transports.http.server.listening import Place
 
 OF_TOKENS = ("auth_issuer", "auth_audience", "auth_scope")
-_TOKEN = re.compile(r"[\x21-\x7e]+")
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")  # a scope-token of RFC 6749 section 3.3
 
 
@@ -36,25 +35,29 @@ def read_gate(
     Raises:
         click.UsageError: options exclude each other, need another one, or have a value that cannot be used.
     """
-    from dragoman.transports.http.server.authentication import Open, Token
+    from dragoman.transports.http.server.authentication import Open, Token, TokenFile
 
-    variable, issuer = options["auth_token_env"], options["auth_issuer"]
-    if variable is not None and issuer is not None:
-        raise click.UsageError("give --auth-token-env or --auth-issuer, not both")
+    variable, file, issuer = options["auth_token_env"], options["auth_token_file"], options["auth_issuer"]
+    if [variable, file, issuer].count(None) < 2:
+        raise click.UsageError("give only one of --auth-token-env, --auth-token-file and --auth-issuer")
     if issuer is not None:
         return _protected(issuer, options, where, public, environment)
     for name in ("auth_audience", "auth_scope"):
         if options[name]:
             raise click.UsageError(f"the option --{name.replace('_', '-')} needs --auth-issuer")
-    if variable is None:
-        return Open()
-    if not environment.get(variable):
-        raise click.UsageError("the variable of --auth-token-env is not set, or empty")
-    token = environment[variable]
-    if not _TOKEN.fullmatch(token):
-        text = "the token in the variable of --auth-token-env has space or characters that no header can carry"
-        raise click.UsageError(f"{text}; a client could never send it")
-    return Token(token)
+    try:
+        if file is not None:
+            return TokenFile(file)
+        if variable is None:
+            return Open()
+        if not environment.get(variable):
+            raise click.UsageError("the variable of --auth-token-env is not set, or empty")
+        return Token(environment[variable])
+    except OSError as error:
+        raise click.UsageError(f"the file of --auth-token-file cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        what = "variable of --auth-token-env" if file is None else "file of --auth-token-file"
+        raise click.UsageError(f"the {what} {error}") from None
 
 
 def _protected(

@@ -28,7 +28,7 @@ LIMITS = {
 """The options that are limits of a listener, each with the limit's name."""
 OF_HTTP = (
     *("allow_host", "allow_origin", "public_url", "tls_cert", "tls_key", "tls_client_ca"),
-    *("shared_upstream", "auth_token_env", *OF_TOKENS),
+    *("shared_upstream", "auth_token_env", "auth_token_file", *OF_TOKENS),
     *LIMITS,
 )
 
@@ -67,9 +67,9 @@ listener_limits = with_options(
 
 STRANGERS = (
     "clients from beyond this machine would share one conversation with the server, unknown to each other: ask them for"
-    " a token (--auth-token-env, --auth-issuer) or a certificate (--tls-client-ca), or allow it with --shared-upstream"
+    " a token (--auth-token-file, --auth-issuer) or a certificate (--tls-client-ca), or allow it with --shared-upstream"
 )
-EVERYONE = "everyone who reaches this place can use the server; --auth-token-env or --auth-issuer asks for a token"
+EVERYONE = "everyone who reaches this place can use the server; --auth-token-file or --auth-issuer asks for a token"
 
 
 @dataclass(frozen=True, slots=True)

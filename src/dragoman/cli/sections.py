@@ -19,7 +19,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "A listener": (
         *("allow_host", "allow_origin", "public_url", "tls_cert", "tls_key", "tls_client_ca"),
-        *("auth_token_env", "auth_issuer", "auth_audience", "auth_scope", "shared_upstream"),
+        *("auth_token_env", "auth_token_file", "auth_issuer", "auth_audience", "auth_scope", "shared_upstream"),
     ),
     "Limits": (
         *("max_line_bytes", "max_body_bytes", "max_sessions", "max_sessions_per_client"),

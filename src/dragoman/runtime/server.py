@@ -51,13 +51,20 @@ class Serving:
         await self._listening.start()
 
     def reload(self) -> None:
-        """Read certificates and keys anew.
+        """Read certificates, tokens and keys anew.
 
         Raises:
-            OSError: a file of the certificate cannot be used; the old one stays.
+            ValueError: a file cannot be used; the text names it and repeats nothing of it. What was there stays.
         """
-        self._gate.reload()
-        self._listening.reload()
+        try:
+            self._gate.reload()
+        except (OSError, ValueError) as error:
+            reason = (isinstance(error, OSError) and error.strerror) or f"it {error}"
+            raise ValueError(f"the file of --auth-token-file: {reason}") from None
+        try:
+            self._listening.reload()
+        except OSError as error:
+            raise ValueError(f"the files of the certificate: {error.strerror or error}") from None
 
     async def aclose(self) -> None:
         """End in bounded time: nothing new is taken, what is in flight has its grace, then the server behind ends."""
@@ -103,14 +110,13 @@ class Server:
         self._over.set()
 
     def _reload(self) -> None:
-        """SIGHUP: certificates and the keys of the tokens' issuer are read anew; sessions go on."""
+        """SIGHUP: certificates, tokens and the keys of the tokens' issuer are read anew; sessions go on."""
         log = self._shared.log
         try:
             self._serving.reload()
-            log.note(Level.INFO, "endpoint", "certificates and keys were read anew")
-        except OSError as error:
-            text = f"the files of the certificate cannot be used, so the old ones stay: {error.strerror or error}"
-            log.note(Level.ERR, "endpoint", text)
+            log.note(Level.INFO, "endpoint", "certificates, tokens and keys were read anew")
+        except ValueError as error:
+            log.note(Level.ERR, "endpoint", f"cannot be used, so what was read before stays: {error}")
 
     def _bite(self) -> None:
         """The end takes too long: whatever the loop is doing, everything ends now (EXIT-06)."""

@@ -21,7 +21,9 @@ LISTEN = "http://127.0.0.1:8000/mcp"
 ISSUER = "https://as.example"
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 NOTHING: dict[str, Any] = {
-    **dict.fromkeys(("tls_cert", "tls_key", "tls_client_ca", "auth_token_env", "auth_issuer", "auth_audience")),
+    **dict.fromkeys(
+        ("tls_cert", "tls_key", "tls_client_ca", "auth_token_env", "auth_token_file", "auth_issuer", "auth_audience")
+    ),
     "public_url": None,
     "ca_file": None,
     "auth_scope": (),
@@ -112,7 +114,10 @@ def test_scopes_are_told_once_and_in_order() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"auth_token_env": "T", "auth_issuer": ISSUER}, "give --auth-token-env or --auth-issuer, not both"),
+        (
+            {"auth_token_env": "T", "auth_issuer": ISSUER},
+            "give only one of --auth-token-env,",
+        ),
         ({"auth_scope": ("SECRET",)}, "the option --auth-scope needs --auth-issuer"),
         ({"auth_audience": "SECRET"}, "the option --auth-audience needs --auth-issuer"),
         ({"auth_issuer": "http://SECRET.example"}, "the value of --auth-issuer cannot be used: the URL must use https"),
@@ -151,3 +156,32 @@ def test_an_issuer_can_have_certificates_of_its_own(tmp_path: Path) -> None:
     assert read_server(["server"], options, frozenset({"ca_file", "auth_issuer"})).command == ("server",)
     with pytest.raises(click.UsageError):
         read_server(["server"], options, frozenset({"ca_file"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("", "has no token"), ("# a\n\n", "has no token"), ("a b\n", "no header"), ("t\u00f6ken", "no header")],
+)
+def test_a_file_of_tokens_that_cannot_be_used_is_refused_at_the_start(text: str, why: str, tmp_path: Path) -> None:
+    """And nothing of it is repeated (C13, C17)."""
+    file = tmp_path / "tokens"
+    file.write_text(text, "utf-8")
+    message = refused(auth_token_file=str(file))
+    assert "--auth-token-file" in message
+    assert why in message
+    assert "a b" not in message
+
+
+def test_a_file_of_tokens_that_is_not_there_is_refused() -> None:
+    assert "cannot be read" in refused(auth_token_file="/nowhere/tokens")
+    assert "only one of" in refused({"T": "t"}, auth_token_file="/nowhere/tokens", auth_token_env="T")
+
+
+def test_each_token_of_a_file_is_the_same_caller(tmp_path: Path) -> None:
+    """So a token can be replaced by another while both are good (C13)."""
+    file = tmp_path / "tokens"
+    file.write_bytes(b"\xef\xbb\xbfone\r\n#two\n three \n")
+    gate = read(auth_token_file=str(file)).gate
+    admitted = [asyncio.run(gate.admit(f"Bearer {token}")) for token in ("one", "#two", "three")]
+    assert admitted[0] == admitted[2] == "token"
+    assert isinstance(admitted[1], Challenge)

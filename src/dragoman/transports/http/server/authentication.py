@@ -2,11 +2,14 @@
 
 import hashlib
 import hmac
+import re
 from dataclasses import dataclass
 from typing import Protocol
 
 from dragoman.faults import Cause, Fault
 from dragoman.transports.http.server.head import Reply, refusal
+
+_TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,11 @@ class Gate(Protocol):
     def description(self) -> Reply: ...
 
     def reload(self) -> None:
-        """What was read from outside, such as keys, is to be read anew."""
+        """What was read from outside, such as keys, is to be read anew.
+
+        Raises:
+            OSError, ValueError: that cannot be; what was known before stays.
+        """
         ...
 
 
@@ -71,16 +78,24 @@ class Open:
 
 
 class Token:
-    """Lets in who knows one token. It is compared by its digest, in a time that tells nothing of it."""
+    """Lets in who knows a token. Tokens are compared by their digests, in a time that tells nothing of them.
 
-    def __init__(self, token: str) -> None:
-        self._digest = hashlib.sha256(token.encode()).digest()
+    Whoever knows one of several is the same caller, so that a token can be replaced while both are good.
+    """
+
+    def __init__(self, *tokens: str) -> None:
+        """
+        Raises:
+            ValueError: there is none, or one that a header cannot carry. What it says repeats no token.
+        """
+        self._digests = _digests(tokens)
 
     async def admit(self, authorization: str | None) -> str | Challenge | None:
         scheme, _, token = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             return Challenge(401, "Bearer")
-        if not hmac.compare_digest(hashlib.sha256(token.strip().encode()).digest(), self._digest):
+        digest = hashlib.sha256(token.strip().encode()).digest()
+        if not any(hmac.compare_digest(digest, known) for known in self._digests):
             return Challenge(401, 'Bearer error="invalid_token"')
         return "token"
 
@@ -92,3 +107,37 @@ class Token:
 
     def reload(self) -> None:
         """There is nothing to read."""
+
+
+class TokenFile(Token):
+    """Lets in who knows a token of a file, which has one on each line; empty lines and those with `#` are none."""
+
+    def __init__(self, path: str) -> None:
+        """
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: it holds no token, or one that a header cannot carry.
+        """
+        self._path = path
+        super().__init__(*self._read())
+
+    def reload(self) -> None:
+        """Read the file anew.
+
+        Raises:
+            OSError, ValueError: as at the beginning; the tokens stay as they were.
+        """
+        self._digests = _digests(self._read())
+
+    def _read(self) -> tuple[str, ...]:
+        with open(self._path, "rb") as file:
+            lines = [line.strip() for line in file.read().decode("utf-8-sig", "replace").splitlines()]
+        return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def _digests(tokens: tuple[str, ...]) -> tuple[bytes, ...]:
+    if not tokens:
+        raise ValueError("has no token")
+    if not all(_TOKEN.fullmatch(token) for token in tokens):
+        raise ValueError("has a token with spaces or characters that no header can carry; a client could never send it")
+    return tuple(hashlib.sha256(token.encode()).digest() for token in tokens)
