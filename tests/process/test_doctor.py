@@ -80,10 +80,40 @@ def test_what_is_no_usable_server_gets_a_name_and_code_1(name: str, program: str
     assert (found["understood"], found["problem"]["name"]) == (False, name)
 
 
+def test_a_server_that_is_slow_to_start_is_not_said_to_ignore_anything(scripted: Make) -> None:
+    """It refuses `server/discover`, and does so late (A10)."""
+    server = scripted("--slow", "6", script=OLDER)
+    found = report("--time-limit", "20", "--", *server.command)
+    assert found["understood"]
+    start = "it is slow to start: it answered server/discover with error -32601 only after "
+    assert sum(warning.startswith(start) for warning in found["warnings"]) == 1
+    assert not any("does not answer server/discover" in warning for warning in found["warnings"])
+
+
+def test_the_report_comes_before_what_the_server_writes_for_people(scripted: Make) -> None:
+    """And what it thinks of the probe is not there at all (A8)."""
+    server = scripted("--complains", "at-length", script=OLDER)
+    words = [*DRAGOMAN, "doctor", "--", *server.command]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=WAIT, check=True)
+    assert done.stdout.startswith(b"server        older 1")
+    assert done.stdout.endswith(b"older starts\n")
+    assert b"input_value" not in done.stdout
+
+
+def test_the_server_is_visited_by_a_client_that_can_do_everything(scripted: Make) -> None:
+    """As some servers offer less to others (A11)."""
+    server = scripted(script=OLDER)
+    report("--", *server.command)
+    (initialize,) = [frame for frame in server.received() if frame["method"] == "initialize"]
+    assert initialize["params"]["capabilities"] == {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}
+
+
 def test_a_command_that_is_not_there_is_told_by_the_word_of_the_system() -> None:
     done = run("doctor", "no-such-command-anywhere")
     assert done.returncode == 1
-    assert done.stdout.decode().startswith("problem       The command was not found: No such file")
+    assert done.stdout.decode().startswith(
+        "problem       The command no-such-command-anywhere was not found: No such file"
+    )
 
 
 def test_a_target_is_split_as_upstream_splits_it(scripted: Make) -> None:

@@ -68,6 +68,51 @@ def test_a_server_that_ignores_the_probe_gets_its_handshake_after_a_short_time(s
         assert bridge.end() == 0
 
 
+@pytest.mark.parametrize("manner", ["shortly", "at-length"])
+@pytest.mark.parametrize("at_discover", ["error", "exit"])
+def test_what_an_older_server_thinks_of_the_probe_is_no_use_to_anybody(
+    scripted: Make, at_discover: str, manner: str
+) -> None:
+    """All else that it says on standard error is shown (A8)."""
+    server = scripted("--complains", manner, "--at-discover", at_discover, script=OLDER)
+    with Bridge(server.command) as bridge:
+        bridge.open()
+        bridge.call(1, "t")
+        assert bridge.end() == 0
+        lines = bridge.stderr.splitlines()
+        ours = [line for line in lines if line.startswith(b"dragoman: ")]
+        assert [line for line in lines if line not in ours] == [b"older starts"] * len(server.pids())
+        assert sum(b"is not shown; --log-level debug shows it" in line for line in ours) == 1
+
+
+def test_what_an_older_server_thinks_of_the_probe_is_shown_at_debug_level(scripted: Make) -> None:
+    """A8"""
+    server = scripted("--complains", "at-length", script=OLDER)
+    with Bridge(server.command, "--log-level", "debug") as bridge:
+        bridge.open()
+        assert bridge.end() == 0
+        assert bridge.stderr.count(b"input_value='server/discover'") == 94
+
+
+def test_what_a_server_that_cannot_be_used_thinks_of_the_probe_is_shown(tmp_path: Path) -> None:
+    """It may be why (A8)."""
+    code = "import sys; sys.stdin.readline(); sys.stderr.write('no server/discover here'); raise SystemExit(3)"
+    with Bridge([sys.executable, "-S", "-c", code]) as bridge:
+        bridge.send(initialize(id=1))
+        assert cause_of(bridge.answer(1)) == (-32603, "upstream_exited")
+        assert bridge.end() == 0
+        assert bridge.stderr.count(b"no server/discover here") == 2  # it was started twice
+
+
+def test_what_a_listener_s_server_thinks_of_the_probe_is_no_use_to_anybody(scripted: Make) -> None:
+    """A8"""
+    server = scripted("--complains", "at-length", script=OLDER)
+    with listening("--", *server.command) as (bridge, url):
+        assert "result" in Client(url).open()
+    assert b"older starts" in bridge.stderr
+    assert b"input_value='server/discover'" not in bridge.stderr
+
+
 @pytest.mark.parametrize("at_discover", ["error", "exit", "error-exit"])
 def test_a_server_that_owns_a_file_never_meets_itself(scripted: Make, tmp_path: Path, at_discover: str) -> None:
     server = scripted("--at-discover", at_discover, "--lock", str(tmp_path / "lock"), script=OLDER)

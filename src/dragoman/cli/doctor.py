@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dragoman.signin.options import Options
 
 EXIT_UNDERSTOOD, EXIT_NOT_UNDERSTOOD = 0, 1
+MOST_ASIDE = 1 << 20  # bytes of standard error that are shown after the report
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -70,7 +71,34 @@ def doctor(ctx: click.Context, /, **options: object) -> int:
     given = frozenset(name for name in options if ctx.get_parameter_source(name) is on_the_line)
     named = {**options, "upstream": options["target"], "target": None}
     server = read_server(ctx.meta["dragoman.command"], named, given)
-    facts = _visit(server, float(str(options["time_limit"])), str(options["log_level"]))
+    aside = _Aside()
+    try:
+        facts = _visit(server, float(str(options["time_limit"])), str(options["log_level"]), aside)
+        return _report(facts, server, options)
+    finally:
+        aside.show()
+
+
+class _Aside:
+    """Our own log, and what the server writes for people: they are shown after the report (A8)."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._room = MOST_ASIDE
+
+    def write(self, data: bytes) -> None:
+        if self._room > 0:
+            self._parts.append(data[: self._room])
+        self._room -= len(data)
+
+    def show(self) -> None:
+        sys.stdout.flush()
+        left_out = f"\n[{-self._room} more bytes are left out]\n".encode() if self._room < 0 else b""
+        sys.stderr.buffer.write(b"".join((*self._parts, left_out)))
+        sys.stderr.buffer.flush()
+
+
+def _report(facts: "Facts", server: Server, options: Mapping[str, Any]) -> int:
     if server.target is not None and server.sign_in is not None and not facts.is_fine:
         facts = _with_way_in(facts, server, server.sign_in, shlex.join(setup_of(server, facts, options).words))
     from dragoman.diagnostics.report import for_machine, for_person
@@ -84,7 +112,7 @@ def doctor(ctx: click.Context, /, **options: object) -> int:
     return EXIT_UNDERSTOOD if facts.is_fine else EXIT_NOT_UNDERSTOOD
 
 
-def _visit(server: Server, seconds: float, level: str) -> "Facts":
+def _visit(server: Server, seconds: float, level: str, aside: "_Aside") -> "Facts":
     import asyncio
 
     from dragoman.diagnostics.doctor import examine
@@ -94,7 +122,7 @@ def _visit(server: Server, seconds: float, level: str) -> "Facts":
     from dragoman.runtime.targets import to_command, to_url
     from dragoman.signin.credentials import SignIn
 
-    log = Log("dragoman", CHOICES[level], _complain)
+    log = Log("dragoman", CHOICES[level], aside.write)
     if server.target is None:
         way = to_command(server.command)()
     else:
@@ -104,7 +132,8 @@ def _visit(server: Server, seconds: float, level: str) -> "Facts":
             if not kept.are_idle:
                 target = replace(target, credentials=kept)
         way = to_url(target, server.transport, Limits().line)()
-    return asyncio.run(examine(way, server.transport, seconds, log, _complain))
+    facts = asyncio.run(examine(way, server.transport, seconds, log, aside.write))
+    return facts if server.target is not None else replace(facts, program=server.command[0])
 
 
 def _with_way_in(facts: "Facts", server: Server, sign_in: "Options", words: str) -> "Facts":
@@ -118,12 +147,6 @@ def _with_way_in(facts: "Facts", server: Server, sign_in: "Options", words: str)
     from dragoman.cli.ahead import way_in
 
     return replace(facts, way_in=asyncio.run(way_in(server.target, sign_in, words)))
-
-
-def _complain(data: bytes) -> None:
-    """Our own log, and what the server writes for people."""
-    sys.stderr.buffer.write(data)
-    sys.stderr.buffer.flush()
 
 
 def setup_of(server: Server, facts: "Facts", options: Mapping[str, Any]) -> "Setup":

@@ -32,6 +32,12 @@ class LeftOut:
         if shown:
             self._notes.note(Level.INFO, "translate", f"{where}: left out for the other side's revision: {shown}")
 
+    def tell_made_up(self, names: Iterable[str]) -> None:
+        """Capabilities that the client is told of, as a server of an older revision has no way to say them (S1-05)."""
+        shown = ", ".join(sorted(names))
+        if shown:
+            self._notes.note(Level.INFO, "translate", f"capabilities: the server's revision cannot say these: {shown}")
+
 
 def note_schemas(notes: Notes, result: Members) -> None:
     """Name the tools for which some clients drop the whole list."""

@@ -211,6 +211,7 @@ class Mediator:
         if ready.flaws:
             self.notes.note(Level.WARN, "upstream", tolerance.described("server", ready.flaws))
         self._left_out.tell("capabilities", ready.capabilities.keys() - offered.keys())
+        self._left_out.tell_made_up(offered.keys() - ready.capabilities.keys())
         if self.is_remote and ready.info is not None:
             ready = replace(ready, info=icons.clean_info(ready.info))
         self.front.opened(replace(ready, capabilities=self.profile.mask_server(offered)), now)

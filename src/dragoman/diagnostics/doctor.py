@@ -1,7 +1,8 @@
 """A visit that finds out all that can be read of a server without changing anything there.
 
-It is opened and its lists are read, page by page; nothing is called, and nothing is subscribed to. What it asks of us
-is refused, as this client declares nothing. Then it is ended as at the end of every conversation.
+It is opened by a client that can do everything, as some servers offer less to others, and its lists are read, page by
+page. Nothing is called, and nothing is subscribed to. There is nobody to be asked: it gets no roots, and forms and
+pages are cancelled. Then it is ended as at the end of every conversation.
 """
 
 import asyncio
@@ -14,9 +15,10 @@ from dragoman.backs.handshake import NAMELESS
 from dragoman.backs.legacy import Legacy
 from dragoman.backs.modern import Modern
 from dragoman.backs.probe import Probe
+from dragoman.backs.reading import error_of
 from dragoman.diagnostics.facts import LISTS, Facts, Listed, Wire
 from dragoman.exchange.caller import Caller
-from dragoman.exchange.events import Call, Inquiry, Ready, ServerError
+from dragoman.exchange.events import Answer, Answered, Call, Inquiry, Ready, ServerError
 from dragoman.exchange.nobody import Nobody
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Limits
@@ -30,10 +32,13 @@ from dragoman.transports.child import PipeLines
 from dragoman.transports.upstream import Upstream
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Opened
-from dragoman.wire.members import Members, is_null, items_of, object_in, own, raw, text_of
+from dragoman.wire.members import Members, encoded, is_null, items_of, object_in, opened, own, raw, text_of
 
 PAGES = 20
 """Pages of one list that are read; a list without an end shall not hold the visit."""
+
+ALL = opened(encoded({"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}))
+"""What the visitor declares."""
 
 WIRES = {Transport.STATELESS: Wire.STREAMABLE, Transport.SESSION: Wire.SESSION, Transport.SSE: Wire.SSE}
 
@@ -87,7 +92,7 @@ class _Ear(Nobody):
         self._to.not_read(call, why, now)
 
     def inquired(self, inquiry: Inquiry, now: float) -> None:
-        self._to.back.satisfied(inquiry, Fault(Cause.METHOD_NOT_FOUND))
+        self._to.back.satisfied(inquiry, _reply(inquiry))
 
     def gone(self, why: Fault, now: float) -> None:
         self._to.is_over = True
@@ -105,7 +110,7 @@ class Examination(Visit):
     ) -> None:
         super().__init__(server, limits, log, stderr, tap)
         self.back = _back(transport, _Ear(self), limits, log)
-        self._caller = Caller(LATEST_LEGACY, info=raw(NAMELESS))
+        self._caller = Caller(LATEST_LEGACY, ALL, info=raw(NAMELESS))
         self._wire = WIRES.get(transport, Wire.UNKNOWN) if transport is not None else _wire(server)
         self._began = 0.0
         self._ready: Ready | None = None
@@ -115,11 +120,18 @@ class Examination(Visit):
         self._noise = 0
         self._end_told: str | None = None
         self._opening: str | None = None
+        self._discover: bytes | None = None  # the id of that request
+        self._discovered: float | None = None
+        self._discover_error: int | None = None
         self._reading = _Reading()
 
     async def look(self) -> None:
         self._began = asyncio.get_running_loop().time()
         self.back.open(self._caller, self._began)
+        for data in self.back.out:
+            frame = wire.parse_opened(data)
+            if isinstance(frame, Opened) and frame.method == "server/discover" and frame.id is not UNSET:
+                self._discover = bytes(frame.id)
         await self.last()
 
     def is_late(self, seconds: float) -> None:
@@ -146,6 +158,8 @@ class Examination(Visit):
             self._fault,
             self._end_told,
             self._opening,
+            discovered=self._discovered,
+            discover_error=self._discover_error,
         )
 
     # ------------------------------------------------------------------ what the back tells
@@ -212,8 +226,13 @@ class Examination(Visit):
         super().lines(lines, of)
 
     def _answered(self, frame: Opened, of: bytes | None) -> None:
+        after = asyncio.get_running_loop().time() - self._began
         if self._first is None:
-            self._first = asyncio.get_running_loop().time() - self._began
+            self._first = after
+        if self._discovered is None and frame.id is not UNSET and bytes(frame.id) == self._discover:
+            self._discovered = after
+            error = error_of(frame) if frame.result is UNSET or frame.result is None else None
+            self._discover_error = error.code if isinstance(error, ServerError) else None
         result = frame.result if frame.result is not UNSET and frame.result is not None else {}
         if "supportedVersions" in result and self._ready is None:
             named = [text_of(item) for item in items_of(result["supportedVersions"]) or ()]
@@ -230,6 +249,16 @@ class Examination(Visit):
 
 def _wire(server: Upstream) -> Wire:
     return Wire.UNKNOWN if server.is_remote else Wire.STDIO
+
+
+def _reply(inquiry: Inquiry) -> Answer | Fault:
+    """What somebody says who has no roots, and leaves every form as it is."""
+    method = text_of((object_in(inquiry.request) or {}).get("method"))
+    if method == "roots/list":
+        return Answered(raw({"roots": list[str]()}))
+    if method == "elicitation/create":
+        return Answered(raw({"action": "cancel"}))
+    return Fault(Cause.METHOD_NOT_FOUND)
 
 
 def _back(transport: Transport | None, ear: _Ear, limits: Limits, log: Log) -> AnyBack:

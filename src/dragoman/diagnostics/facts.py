@@ -41,9 +41,11 @@ class Facts:
     """`ready` is what the server said of itself, `fault` why there is nothing of the kind.
 
     `versions` are the revisions that it lists by itself. `first_answer` is in seconds, from the first thing that was
-    done for the visit. `noise` counts what it wrote that is no message, `starts` how often it was started. `end` is how
-    it ended on its own, in words that continue "the server's process", and `opening` the system's word for why there is
-    no way to it. `way_in` says how to sign in to a server that wants to know who asks.
+    done for the visit, and so is `discovered`, when `server/discover` was answered; `discover_error` is the code of
+    that answer if it is an error. `noise` counts what it wrote that is no message, `starts` how often it was started.
+    `end` is how it ended on its own, in words that continue "the server's process", and `opening` the system's word for
+    why there is no way to it. `way_in` says how to sign in to a server that wants to know who asks. `program` is the
+    command's name.
     """
 
     wire: Wire
@@ -57,6 +59,9 @@ class Facts:
     end: str | None = None
     opening: str | None = None
     way_in: str | None = None
+    program: str | None = None
+    discovered: float | None = None
+    discover_error: int | None = None
 
     @property
     def is_fine(self) -> bool:

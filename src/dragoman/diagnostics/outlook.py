@@ -34,7 +34,8 @@ class Outlook:
     """For clients of one revision.
 
     `is_same` tells that nothing has to be translated. `changed` is rewritten or removed in lists, `unknown` is passed
-    on though the client does not know it. `capabilities` have no equivalent, `questions` cannot be asked, and rows in
+    on though the client does not know it. `made_up` are capabilities that the client is told of though the server
+    cannot say whether it has them (S1-05). `capabilities` have no equivalent, `questions` cannot be asked, and rows in
     `results` are refused or reduced when a result has what they are about.
     """
 
@@ -42,6 +43,7 @@ class Outlook:
     is_same: bool
     changed: tuple[Difference, ...] = ()
     unknown: tuple[Difference, ...] = ()
+    made_up: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
@@ -56,12 +58,14 @@ def _outlook(ready: Ready, lists: Mapping[str, Listed], client: Revision) -> Out
     changed = _changes(ready.revision, client, lists, Policy())
     strict = _changes(ready.revision, client, lists, Policy(strict=True))
     kept = {(loss.row, loss.place) for loss in changed}
+    told = server_capabilities(ready.capabilities, ready.revision, client)
     return Outlook(
         client,
         client is ready.revision,
         _counted(changed),
         _counted([loss for loss in strict if (loss.row, loss.place) not in kept]),
-        _missing(ready.capabilities, server_capabilities(ready.capabilities, ready.revision, client)),
+        tuple(name for name in told if name not in ready.capabilities),
+        _missing(ready.capabilities, told),
         _unaskable(client),
         _risks(ready.revision, client),
     )

@@ -117,8 +117,8 @@ def warnings(facts: Facts) -> list[str]:
         )
     if facts.starts > 1:
         found.append("it ends when it is asked server/discover, so it is started twice each time")
-    elif facts.ready is not None and facts.ready.revision.era is Era.LEGACY and (facts.first_answer or 0) >= probe:
-        found.append(f"it ignores server/discover, which costs {probe:g} s at each start")
+    elif facts.ready is not None and facts.ready.revision.era is Era.LEGACY:
+        found += _waits(facts, probe)
     for method, listed in facts.lists.items():
         if listed.failure is not None and not (method == "resources/templates/list" and not listed.items):
             found.append(f"{method} could not be read to its end: {listed.failure}")
@@ -129,6 +129,16 @@ def warnings(facts: Facts) -> list[str]:
             f"tools that run only as tasks, which a client of another revision cannot ask for: {', '.join(tasks)}"
         )
     return found
+
+
+def _waits(facts: Facts, probe: float) -> list[str]:
+    """What each start of an older server waits for, as it was seen (A10)."""
+    if facts.discovered is None and (facts.first_answer or 0) >= probe:
+        return [f"it does not answer server/discover, which costs {probe:g} s at each start"]
+    if facts.discovered is not None and facts.discovered >= probe:
+        said = f"with error {facts.discover_error} " if facts.discover_error is not None else ""
+        return [f"it is slow to start: it answered server/discover {said}only after {facts.discovered:.1f} s"]
+    return []
 
 
 def _schemas(tools: Listed | None) -> list[str]:
@@ -171,6 +181,9 @@ def _lines(outlook: Outlook) -> Iterator[tuple[str, list[str]]]:
         for each in differences:
             quiet = False
             yield f"{word}: {_difference(each)}", [each.row]
+    if outlook.made_up:
+        quiet = False
+        yield f"told of, though the server cannot say that it has it: {', '.join(outlook.made_up)}, S1-05", ["S1-05"]
     for word, names in (("no such capability", outlook.capabilities), ("cannot be asked for", outlook.questions)):
         if names:
             quiet = False
@@ -195,6 +208,7 @@ def _client(outlook: Outlook) -> dict[str, object]:
         "same": outlook.is_same,
         "changed": told(outlook.changed),
         "unknown": told(outlook.unknown),
+        "madeUp": outlook.made_up,
         "capabilitiesWithoutEquivalent": outlook.capabilities,
         "cannotBeAsked": outlook.questions,
         "refusedInResults": outlook.results,

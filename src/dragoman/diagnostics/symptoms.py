@@ -28,7 +28,7 @@ def symptom(facts: Facts) -> Symptom | None:
     if facts.is_fine or fault is None:
         return None
     if fault.cause is Cause.SPAWN_FAILED:
-        return _not_started(facts.opening or "unknown error")
+        return _not_started(facts.program, facts.opening or "unknown error")
     if fault.cause is Cause.CONNECT_FAILED:
         return Symptom(
             "unusable_environment",
@@ -68,15 +68,16 @@ def is_about_sign_in(fault: Fault) -> bool:
     return fault.cause in SIGN_IN or fault.status in REFUSALS
 
 
-def _not_started(why: str) -> Symptom:
+def _not_started(program: str | None, why: str) -> Symptom:
+    command = f"The command {program}" if program is not None else "The command"
     if "no such file" in why.lower() or "cannot find" in why.lower():
         return Symptom(
             "command_not_found",
-            f"The command was not found: {why}.",
+            f"{command} was not found: {why}.",
             "Write its full path (which NAME tells it). No shell is run, so ~, $VARIABLE and pipes mean nothing.",
         )
     return Symptom(
-        "command_not_started", f"The command cannot be started: {why}.", "Check that it is a program and may be run."
+        "command_not_started", f"{command} cannot be started: {why}.", "Check that it is a program and may be run."
     )
 
 

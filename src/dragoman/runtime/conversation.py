@@ -28,6 +28,7 @@ from dragoman.revisions.plan import Loss
 from dragoman.runtime.collector import spare
 from dragoman.runtime.link import STEP, AnyBack
 from dragoman.runtime.log import Log
+from dragoman.runtime.probe_stderr import ProbeStderr
 from dragoman.runtime.signals import EXIT_FINE, EXIT_LOST, Signals
 from dragoman.runtime.tap import Tap
 from dragoman.transports.child import PipeLines
@@ -64,6 +65,7 @@ class Conversation:
         self._limits = limits
         self._log = log
         self._stderr = stderr
+        self._server_stderr = ProbeStderr(log, stderr.write)
         self._tap = tap
         self._owns_process = owns_process
         self._losses: dict[tuple[str, int], list[Loss]] = {}
@@ -151,6 +153,8 @@ class Conversation:
             self._were_open = len(mediator.inflight)
             if self._client.backlog > self._limits.backlog and self._channel is not None:
                 self._channel.pause()
+        if self._server_stderr.is_holding:
+            self._server_stderr.settle(self.back)
         wake = mediator.wake()
         if wake < self._armed:
             self._arm(wake)
@@ -269,7 +273,7 @@ class Conversation:
         self._settle()
 
     def stderr(self, data: bytes) -> None:
-        self._stderr.write(data)
+        self._server_stderr.write(data, self.back)
 
     def note(self, text: str) -> None:
         self._log.note(Level.WARN, "upstream", text)
@@ -327,6 +331,7 @@ class Conversation:
         if self._closing is not None:
             await self._closing
         await self._end_channel()
+        self._server_stderr.end()
         await self._client.drain(self._limits.grace)
         watchdog.cancel()
 

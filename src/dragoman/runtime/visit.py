@@ -11,6 +11,7 @@ from dragoman.limits import Limits
 from dragoman.runtime.guard import Guard
 from dragoman.runtime.link import AnyBack
 from dragoman.runtime.log import Log
+from dragoman.runtime.probe_stderr import ProbeStderr
 from dragoman.runtime.tap import Tap
 from dragoman.transports.child import PipeLines
 from dragoman.transports.upstream import Upstream
@@ -28,7 +29,7 @@ class Visit:
         self._limits = limits
         self._log = log
         self._guard = Guard(log)
-        self._stderr = stderr
+        self._stderr = ProbeStderr(log, stderr)
         self._tap = tap
         self._channel: Channel | None = None
         self._is_lost = False
@@ -42,6 +43,7 @@ class Visit:
             await self._speak()
         finally:
             await self._end()
+            self._stderr.end()
 
     def kill(self) -> None:
         """End the server at once and without waiting; callable from any thread."""
@@ -87,6 +89,7 @@ class Visit:
         channel, self._channel = self._channel, None
         if channel is not None:
             await channel.aclose()
+        self._stderr.settle(self.back)
 
     def not_opened(self, error: OSError) -> None:
         """For an owner who wants to know why there is no way to the server."""
@@ -119,7 +122,7 @@ class Visit:
         pass  # a visit watches nothing
 
     def stderr(self, data: bytes) -> None:
-        self._stderr(data)
+        self._stderr.write(data, self.back)
 
     def note(self, text: str) -> None:
         self._log.note(Level.WARN, "upstream", text)

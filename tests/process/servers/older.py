@@ -1,7 +1,8 @@
 """A tiny server of revision 2025-11-25 on stdio, and what such servers do with a request that they do not know.
 
 `--at-discover` says what that is: `error`, `exit`, `error-exit` or `ignore`. With `--lock FILE` the server owns that
-file, and ends at once when another process does. `--slow SECONDS` is what it needs to start. The standard library only.
+file, and ends at once when another process does. `--slow SECONDS` is what it needs to start. With `--complains MANNER`
+it says on standard error that it starts, and what it thinks of such a request. The standard library only.
 
 Every tool says the number of the process, except for these: `ask` asks for a form and says what became of it, `client`
 says what the client declared, and `die` ends the process.
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 REVISION = "2025-11-25"
 FORM = {"message": "?", "requestedSchema": {"type": "object", "properties": {"n": {"type": "string"}}}}
+
+COMPLAINTS = {
+    "shortly": b"WARNING unknown method 'server/discover'\n",
+    "at-length": b"WARNING Failed to validate request: 94 validation errors for ClientRequest\n"
+    + b"PingRequest.method\n  Input should be 'ping' [type=literal_error, input_value='server/discover']\n" * 94,
+}
 
 
 def say(**members: Any) -> None:
@@ -47,6 +54,8 @@ def main() -> None:
             lived("locked-out")
             sys.exit(9)
     time.sleep(float(options.get("--slow", 0)))
+    if "--complains" in options:
+        os.write(2, b"older starts\n")
     record = os.open(options["--record"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     at_discover = options.get("--at-discover", "error")
     declared: object = None
@@ -68,6 +77,8 @@ def main() -> None:
         elif method is None and id in waiting:
             tell(waiting.pop(id), frame.get("result", {}).get("action", "error"))
         elif id is not None:
+            if "--complains" in options:
+                os.write(2, COMPLAINTS[options["--complains"]])
             if at_discover.startswith("error"):
                 say(id=id, error={"code": -32601, "message": "Method not found"})
             if at_discover.endswith("exit"):

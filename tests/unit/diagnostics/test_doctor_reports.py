@@ -106,7 +106,10 @@ def test_a_server_that_can_be_used_has_no_trouble() -> None:
     [
         ("standard output: 3", facts(noise=3)),
         ("started twice", facts(ready(LATEST_LEGACY), starts=2)),
-        ("costs 5 s", facts(ready(LATEST_LEGACY), first_answer=5.1)),
+        ("does not answer server/discover, which costs 5 s", facts(ready(LATEST_LEGACY), first_answer=5.1)),
+        ("slow to start: it answered server/discover with error -32601 only after 6.2 s", facts(  # A10
+            ready(LATEST_LEGACY), first_answer=6.2, discovered=6.2, discover_error=-32601
+        )),
         ("prompts/list could not be read to its end: error -32000", facts(
             lists={"prompts/list": Listed((), "error -32000")}
         )),
@@ -142,6 +145,16 @@ def test_nothing_else_is(found: Facts) -> None:
 
 
 # ---------------------------------------------------------------------- what clients get
+
+
+def test_a_capability_that_is_made_up_is_said() -> None:
+    """A server of 2024-11-05 may complete, and cannot say whether it does (A11, S1-05)."""
+    oldest = ORDER[0]
+    given = ready(oldest, prompts={})
+    made_up = {each.revision.name: each.made_up for each in outlooks(given, {})}
+    assert made_up == {each.name: () if each is oldest else ("completions",) for each in ORDER}
+    told = "\n".join(for_person(facts(given), SETUP))
+    assert "told of, though the server cannot say that it has it: completions, S1-05" in told
 
 
 def outlook(client: str, server: Revision = LATEST, **lists: Listed) -> Outlook:
