@@ -21,6 +21,7 @@ from dragoman.channel import Channel
 from dragoman.faults import Cause
 from dragoman.limits import Limits
 from dragoman.transports.child import PipeLines
+from dragoman.transports.http.server.authentication import Open
 from dragoman.transports.upstream import Receiver
 from support.asgi import called
 from support.listener import BOTH, call, initialize, notice, request
@@ -192,13 +193,31 @@ def test_the_application_takes_the_same_values() -> None:
     played(scene)
 
 
+def test_the_application_lets_in_who_has_the_token_and_records_frames() -> None:
+    lines: list[bytes] = []
+
+    async def scene() -> None:
+        app = dragoman.asgi(
+            dragoman.Way(lambda: Memory("modern"), "modern"), token="t0ken", record=lines.append, allow_downgrade=True
+        )
+        headers = {"content-type": "application/json", "accept": BOTH, "host": "localhost"}
+        body = json.dumps(initialize()).encode()
+        assert (await called(app, "POST", "/mcp", headers, body)).status == 401
+        assert not lines
+        assert (await called(app, "POST", "/mcp", {**headers, "authorization": "Bearer t0ken"}, body)).status == 200
+        await app.aclose()
+
+    played(scene)
+    assert {json.loads(line)["face"] for line in lines} == {"client", "server"}
+
+
 # ---------------------------------------------------------------------- life
 
 
 def test_it_tells_where_it_listens_while_it_does() -> None:
     async def scene() -> None:
         bridge = dragoman.bridge("srv", listen="http://127.0.0.1:0/mcp")
-        with pytest.raises(RuntimeError, match="while it serves"):
+        with pytest.raises(dragoman.WrongState, match="while it serves"):
             _ = bridge.url
         async with bridge as same:
             assert same is bridge
@@ -217,7 +236,7 @@ def test_it_serves_once() -> None:
     async def scene() -> None:
         bridge = dragoman.bridge("srv", listen=dragoman.Http())
         async with bridge:
-            with pytest.raises(RuntimeError, match="serves once"):
+            with pytest.raises(dragoman.WrongState, match="serves once"):
                 await bridge.__aenter__()
         assert await bridge == 0
         with pytest.raises(RuntimeError, match="serves once"):
@@ -282,11 +301,21 @@ def test_cancelling_is_a_graceful_end() -> None:
     played(scene)
 
 
+def test_every_error_has_one_base_and_one_of_python_s() -> None:
+    for error, other in (
+        (dragoman.InvalidValue, ValueError),
+        (dragoman.CannotListen, OSError),
+        (dragoman.WrongState, RuntimeError),
+    ):
+        assert issubclass(error, dragoman.DragomanError)
+        assert issubclass(error, other)
+
+
 def test_a_place_that_is_taken_is_an_error_of_the_system() -> None:
     async def scene() -> None:
         async with dragoman.bridge("srv", listen=dragoman.Http()) as first:
             second = dragoman.bridge("srv", listen=first.url)
-            with pytest.raises(OSError, match="cannot listen on http:"):
+            with pytest.raises(dragoman.CannotListen, match="cannot listen on http:"):
                 await second
 
     played(scene)
@@ -366,15 +395,21 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: dragoman.bridge("srv", profile=SECRET), "profile is none"),
     (lambda: dragoman.bridge("srv", log_level=SECRET), "log_level is none"),
     (lambda: dragoman.bridge("srv", state_key=SECRET.encode()), "state_key"),
+    (lambda: dragoman.bridge("srv", listen=dragoman.Http(token=f"{SECRET} x")), "token has spaces"),
     (lambda: dragoman.asgi("srv", path=SECRET), "path does not begin"),
+    (lambda: dragoman.asgi("srv", token=f"{SECRET}\n"), "token has spaces"),
+    (lambda: dragoman.asgi("srv", token=SECRET, gate=Open()), "exclude each other"),
+    (lambda: dragoman.asgi("srv", state_key=SECRET.encode()), "state_key"),
+    (lambda: dragoman.asgi("srv", profile=SECRET), "profile is none"),
 ]
 
 
 @pytest.mark.parametrize(("make", "text"), WRONG, ids=[text for _, text in WRONG])
 def test_a_value_that_cannot_be_used_is_refused_before_anything_starts(make: Callable[[], object], text: str) -> None:
-    with pytest.raises(ValueError, match=text) as caught:
+    with pytest.raises(dragoman.InvalidValue, match=text) as caught:
         make()
     assert SECRET not in str(caught.value)
+    assert isinstance(caught.value, ValueError | dragoman.DragomanError)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -33,7 +34,7 @@ def test_a_modern_server_is_read_and_ended(scripted: Make) -> None:
     assert found["understood"]
     assert (found["era"], found["revision"], found["transport"]) == ("modern", "2026-07-28", "stdio")
     assert found["lists"] == {"tools": {"count": 1, "failure": None}}
-    assert found["command"] == ["dragoman", "--", *server.command]
+    assert found["command"] == ["dragoman", *server.command]
     assert {frame["method"] for frame in server.received()} == {"server/discover", "tools/list"}
     assert len(server.traces("started")) == len(server.traces("finished")) == 1
 
@@ -108,6 +109,15 @@ def test_the_server_is_visited_by_a_client_that_can_do_everything(scripted: Make
     assert initialize["params"]["capabilities"] == {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}}
 
 
+def test_a_command_that_is_named_like_one_of_ours_stays_behind_dashes(scripted: Make, tmp_path: Path) -> None:
+    """A6"""
+    server = scripted()
+    (tmp_path / "doctor").write_text(f"#!/bin/sh\nexec {shlex.join(server.command)}\n")
+    (tmp_path / "doctor").chmod(0o755)
+    found = report("--", "doctor", env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert found["command"] == ["dragoman", "--", "doctor"]
+
+
 def test_a_command_that_is_not_there_is_told_by_the_word_of_the_system() -> None:
     done = run("doctor", "no-such-command-anywhere")
     assert done.returncode == 1
@@ -120,7 +130,7 @@ def test_a_target_is_split_as_upstream_splits_it(scripted: Make) -> None:
     server = scripted()
     for form in ("", "stdio:"):
         found = report(form + " ".join(f"'{word}'" for word in server.command))
-        assert found["command"] == ["dragoman", "--", *server.command]
+        assert found["command"] == ["dragoman", *server.command]
 
 
 def test_what_the_server_writes_for_people_passes_through() -> None:

@@ -16,7 +16,7 @@ import pytest
 import dragoman
 from dragoman.cli.check import EXIT_REFUSED
 from dragoman.cli.commands import cli, run
-from dragoman.cli.entry import Early
+from dragoman.cli.entry import Early, plain_command
 from dragoman.demo.story import BOOKED
 from dragoman.diagnostics.check import Verdict
 from dragoman.exchange.notes import Level
@@ -171,7 +171,7 @@ def test_every_limit_is_documented_with_its_value() -> None:
     expected = {
         part.name: getattr(Limits(), part.name) for part in fields(Limits) if part.name not in ("timeouts", "reception")
     }
-    expected |= {part.name: getattr(Timeouts(), part.name) for part in fields(Timeouts)}
+    expected |= {f"timeouts.{part.name}": getattr(Timeouts(), part.name) for part in fields(Timeouts)}
     documented = {cells[2].strip("`"): cells[1] for cells in rows(section(TRANSLATION, "Limits"))}
     documented.pop("Name")
     of_a_transport_to_come = {"reopen_at_once"}
@@ -235,8 +235,7 @@ def test_every_example_of_a_configuration_starts_the_bridge() -> None:
         assert kind in ("mcpServers", "servers", "context_servers")
         for server in servers.values():
             if server["command"] == "dragoman":
-                words = server["args"][: server["args"].index("--")]
-                assert set(words[::2]) <= set(options())
+                assert plain_command(server["args"]) == ("my-server", "--its-option")
             else:
                 assert server["command"] == "my-server"
 
@@ -265,7 +264,7 @@ def test_the_report_of_a_visit_is_what_it_prints() -> None:
     words = [*command, "doctor", "--", *command, "demo-server"]
     printed = subprocess.run(words, capture_output=True, timeout=60, check=True).stdout.decode()
     here = documented.replace('"dragoman","demo-server"', f'"{sys.executable}","-m","dragoman","demo-server"')
-    here = here.replace("-- dragoman demo", f"-- {sys.executable} -m dragoman demo")
+    here = here.replace("dragoman dragoman demo", f"dragoman {sys.executable} -m dragoman demo")
     time = re.compile(r"after \d+\.\d\d s")
     assert time.sub("after", printed) == time.sub("after", here)
 
@@ -294,6 +293,18 @@ def test_every_program_of_the_library_page_runs(program: str) -> None:
     done = subprocess.run([sys.executable, "-W", "error", "-c", runnable], capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert bool(done.stdout) == ("print" in program)
+
+
+@pytest.mark.process
+def test_the_programs_of_the_documents_are_well_typed(tmp_path: Path) -> None:
+    """As pyright judges a user's own code at its strictest."""
+    for place, program in enumerate((*PROGRAMS, *blocks(SHARED, "python"))):
+        (tmp_path / f"sample_{place}.py").write_text(program)
+    setting = {"typeCheckingMode": "strict", "reportMissingModuleSource": False}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(setting))
+    words = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--project", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout.decode()
 
 
 def test_every_value_of_the_library_is_documented() -> None:

@@ -13,7 +13,7 @@ import click
 
 from dragoman.cli.servers import Server, read_server, url_options
 from dragoman.cli.signin import sign_in_options
-from dragoman.cli.words import OneOf, ToServer, Whole, first_word
+from dragoman.cli.words import OneOf, ToServer, Whole, behind_dashes, commands_of, first_word
 
 if TYPE_CHECKING:
     from dragoman.diagnostics.facts import Facts
@@ -157,7 +157,9 @@ def setup_of(server: Server, facts: "Facts", options: Mapping[str, Any]) -> "Set
     told = text_of((object_in(facts.ready.info) or {}).get("name")) if facts.ready is not None else None
     if server.target is None:
         program, *arguments = server.command
-        return Setup(_plain(told or PurePath(program).stem), ("--", _from_anywhere(program), *arguments))
+        known = commands_of(click.get_current_context(silent=True))
+        words = behind_dashes((_from_anywhere(program), *arguments), known)
+        return Setup(_plain(told or PurePath(program).stem), words)
     address = server.target.address
     url = address.url if "?" not in address.url else f"{address.url.partition('?')[0]}?..."
     words = [f"--header-env={name}" for name in _headers(server, options)]

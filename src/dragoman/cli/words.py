@@ -5,7 +5,7 @@ words is found here, and said with the names of options only.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import click
@@ -103,6 +103,19 @@ def _options(command: click.Command) -> dict[str, click.Option]:
     }
 
 
+def commands_of(ctx: click.Context | None) -> list[str]:
+    """The commands beside the one that runs, and itself."""
+    group = ctx.parent.command if ctx is not None and ctx.parent is not None else None
+    return list(group.commands) if isinstance(group, click.Group) else []
+
+
+def behind_dashes(command: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
+    """The words that name a server's command to us, behind `--` if it would be taken for something else without."""
+    program, *rest = command
+    is_clear = not program.startswith("-") and not _TARGET.match(program) and program not in known and "--" not in rest
+    return tuple(command) if is_clear else ("--", *command)
+
+
 class ToServer(click.Command):
     """Keeps the words behind `--` for the command of a server, byte for byte (CLI-01).
 
@@ -126,8 +139,7 @@ class ToServer(click.Command):
         place = first_word(words, self)
         if place is None or _TARGET.match(words[place]):
             return words, None
-        group = ctx.parent.command if ctx.parent is not None else None
-        known = list(group.commands) if isinstance(group, click.Group) else []
+        known = commands_of(ctx)
         word = words[place]
         if word in known:
             text = f"{word} is a command of dragoman, which comes first; a program of that name is written behind --"

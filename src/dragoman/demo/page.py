@@ -15,6 +15,7 @@ from dragoman.wire.members import encoded, value_of
 Json = dict[str, Any]
 
 COLUMN, GAP, INDENT, LINES = 47, 5, 4, 2
+NARROWEST, WIDEST = 28, 80
 META = "io.modelcontextprotocol/"
 
 PLAIN, BOLD, DIM, HEADING, GOOD, BAD = "", "1", "2", "1;36", "1;32", "1;31"
@@ -22,16 +23,22 @@ PLAIN, BOLD, DIM, HEADING, GOOD, BAD = "", "1", "2", "1;36", "1;32", "1;31"
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """`colors` are for a terminal; without `symbols` only ASCII is written."""
+    """`colors` are for a terminal; without `symbols` only ASCII is written. `column` is the width of one, in signs."""
 
     colors: bool = False
     symbols: bool = True
+    column: int = COLUMN
 
     def paint(self, color: str, text: str) -> str:
         return f"\x1b[{color}m{text}\x1b[0m" if self.colors and color and text else text
 
     def arrow(self, to_server: bool) -> str:
         return ("→ " if to_server else "← ") if self.symbols else ("> " if to_server else "< ")
+
+
+def column_of(terminal: int) -> int:
+    """The width of each column on a terminal that has so many."""
+    return max(NARROWEST, min(WIDEST, (terminal - GAP - 1) // 2))
 
 
 class Page:
@@ -43,7 +50,7 @@ class Page:
         self.counts = {"client": 0, "server": 0}
 
     def head(self, left: str, right: str) -> None:
-        rule = ("─" if self._style.symbols else "-") * COLUMN
+        rule = ("─" if self._style.symbols else "-") * self._style.column
         self._row(left, right, BOLD)
         self._row(rule, rule, DIM)
 
@@ -62,8 +69,9 @@ class Page:
         title, body = self._read(face, leaves, value_of(entry["frame"].encode()))
         self._entry(face, self._style.arrow(leaves == (face == "server")) + title, BOLD)
         end = " …" if self._style.symbols else " ..."
+        width = self._style.column - INDENT
         for text in described(body):
-            for line in wrap(text, COLUMN - INDENT, max_lines=LINES, placeholder=end, break_on_hyphens=False):
+            for line in wrap(text, width, max_lines=LINES, placeholder=end, break_on_hyphens=False):
                 self._entry(face, " " * INDENT + line, DIM)
         self.counts[face] += 1
 
@@ -86,7 +94,7 @@ class Page:
             self._row("", text, color)
 
     def _row(self, left: str, right: str, color: str) -> None:
-        space = " " * (COLUMN + GAP - len(left)) if right else ""
+        space = " " * max(self._style.column + GAP - len(left), 1) if right else ""
         self._write(self._style.paint(color, left) + space + self._style.paint(color, right))
 
 

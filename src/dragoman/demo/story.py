@@ -5,6 +5,7 @@ the server. What is printed is what the bridge recorded with `--log`.
 """
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from pathlib import Path
 from time import monotonic
 
 from dragoman.demo.client import Client, Json, Unexpected
-from dragoman.demo.page import BAD, GOOD, Page, Style
+from dragoman.demo.page import BAD, COLUMN, GOOD, Page, Style, column_of
 from dragoman.wire.members import value_of
 
 CLIENT, SERVER = "2025-11-25", "2026-07-28"
@@ -62,7 +63,9 @@ def command(log: Path) -> list[str]:
 
 def style() -> Style:
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    return Style(colors=sys.stdout.isatty() and "NO_COLOR" not in os.environ, symbols=encoding == "utf8")
+    is_terminal = sys.stdout.isatty()
+    column = column_of(shutil.get_terminal_size().columns) if is_terminal else COLUMN
+    return Style(is_terminal and "NO_COLOR" not in os.environ, encoding == "utf8", column)
 
 
 class Story:

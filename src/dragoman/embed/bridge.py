@@ -1,18 +1,17 @@
 """The bridge in a program of yours: the one that the command line builds, without its signals and its exit code."""
 
 import asyncio
-import sys
 from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from dragoman.embed.values import STDIO, AnyUpstream, Http, Listener, read_listen, read_profile, read_upstream
+from dragoman.embed.errors import CannotListen, InvalidValue, WrongState
+from dragoman.embed.parts import complain, parts_of
+from dragoman.embed.values import STDIO, AnyUpstream, Http, Listener, read_listen, read_upstream
 from dragoman.exchange.notes import Level
-from dragoman.fronts.handshake import Identity
 from dragoman.limits import Limits
 from dragoman.profile import Profile
 from dragoman.runtime.assembly import Parts
-from dragoman.runtime.log import CHOICES, Log
 from dragoman.transports.pipes import Overflow
 
 if TYPE_CHECKING:
@@ -36,44 +35,49 @@ def bridge(
     log_level: str = "warn",
     record: Callable[[bytes], object] | None = None,
 ) -> "Bridge":
-    """A bridge between the server `upstream` and the clients that come in at `listen`; nothing is started yet.
+    """A bridge between a server and its clients; nothing is started yet.
 
-    `upstream` is a `Command`, a `Url`, a `Way`, or a text as for `--upstream`. `listen` is an `Http`, its URL as a
-    text, or `stdio:.` for one client on our own standard streams, which are used for nothing else then. The other
-    values are those of the command line. `state_key` has 32 bytes; `record` gets each line of the frame log. Log lines
-    and what a process of a server writes for people go to standard error.
+    Log lines, and what a process of a server writes for people, go to standard error.
+
+    Args:
+        upstream: The server: a `Command`, a `Url`, a `Way`, or a text as for `--upstream`.
+        listen: Where clients come in: an `Http`, its URL as a text, or `stdio:.` for one client on our own standard
+            streams, which are used for nothing else then.
+        profile: The name of a profile that ships, or a `Profile`.
+        allow_downgrade: Permit fallbacks that lose something, which is reported.
+        allow_reencode: Permit values to be spelled in another way, as text instead of structure.
+        restore_error_codes: Give a missing resource the code of older revisions.
+        keep_error_codes: Pass codes that only 2026-07-28 has to older clients.
+        merge_pages: Give all pages of a list as one.
+        name: The server's name for clients, when it tells none; by default that of the command or the host.
+        limits: Every limit; by default `Limits()`.
+        state_key: 32 bytes that seal the states of parked calls; by default random ones.
+        log_level: `err`, `warn`, `info` or `debug`.
+        record: Is called on the event loop with each line of the frame log, as bytes with a line end.
 
     Raises:
-        ValueError: a value cannot be used; the sentence says which and why, and repeats nothing of it.
+        InvalidValue: a value cannot be used; the sentence says which and why, and repeats nothing of it.
     """
-    found = read_profile(profile).allowing(
-        downgrade=allow_downgrade,
-        reencode=allow_reencode,
-        restore_codes=restore_error_codes,
-        keep_codes=keep_error_codes,
-        merge_pages=merge_pages,
-    )
-    if log_level not in CHOICES:
-        raise ValueError(f"log_level is none of {', '.join(CHOICES)}")
-    if state_key is not None and len(state_key) != 32:
-        raise ValueError("state_key does not have 32 bytes")
-    server = read_upstream(upstream)
-    listener = read_listen(listen, server.era)
-    bounds = limits or Limits()
-    tap = None
-    if record is not None:
-        from dragoman.diagnostics.framelog import FrameLog
-
-        tap = FrameLog(record)
-    log = Log(found.name, CHOICES[log_level], complain)
-    parts = Parts(server.ways, server.era, found, bounds, log, Identity(name or server.name), state_key, tap)
+    try:
+        server = read_upstream(upstream)
+        listener = read_listen(listen, server.era)
+        parts = parts_of(
+            server,
+            profile=profile,
+            allow_downgrade=allow_downgrade,
+            allow_reencode=allow_reencode,
+            restore_error_codes=restore_error_codes,
+            keep_error_codes=keep_error_codes,
+            merge_pages=merge_pages,
+            name=name,
+            limits=limits,
+            state_key=state_key,
+            log_level=log_level,
+            record=record,
+        )
+    except ValueError as error:
+        raise InvalidValue(str(error)) from None
     return Bridge(parts, listener)
-
-
-def complain(data: bytes) -> None:
-    """Write to standard error, as far as there is one."""
-    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] - a program with windows has none
-        sys.stderr.write(data.decode("utf-8", "replace"))
 
 
 class Bridge:
@@ -98,10 +102,10 @@ class Bridge:
         """Where clients come in, with the port that the system chose if that was left to it.
 
         Raises:
-            RuntimeError: the bridge is not serving, or not on HTTP.
+            WrongState: the bridge is not serving, or not on HTTP.
         """
         if self._serving is None:
-            raise RuntimeError("a bridge has a url while it serves on HTTP")
+            raise WrongState("a bridge has a url while it serves on HTTP")
         return self._serving.url
 
     def __await__(self) -> Generator[Any, None, int]:
@@ -109,8 +113,8 @@ class Bridge:
         streams stopped before its client.
 
         Raises:
-            OSError: the place to listen on cannot be had.
-            RuntimeError: it has served before.
+            CannotListen: the place to listen on cannot be had.
+            WrongState: it has served before.
         """
         return (self._ended() if self._is_used else self._served()).__await__()
 
@@ -118,11 +122,11 @@ class Bridge:
         """Start to serve.
 
         Raises:
-            OSError: the place to listen on cannot be had.
-            RuntimeError: it has served before.
+            CannotListen: the place to listen on cannot be had.
+            WrongState: it has served before.
         """
         if self._is_used:
-            raise RuntimeError("a bridge serves once; make another one")
+            raise WrongState("a bridge serves once; make another one")
         self._is_used = True
         if self._listener is None:
             self._talk = self._begin()
@@ -170,6 +174,6 @@ class Bridge:
             await serving.start()
         except OSError as error:
             text = f"cannot listen on {listener.place.url}: {error.strerror or error}"
-            raise OSError(error.errno, text) from error
+            raise CannotListen(error.errno, text) from error
         self._serving = serving
         self._parts.log.note(Level.INFO, "endpoint", f"listens on {serving.url}")

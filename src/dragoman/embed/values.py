@@ -152,16 +152,29 @@ def read_listen(listen: str | Http, era: Era | None) -> Listener | None:
             raise ValueError("listen is not known: it is stdio:. or a place like http://HOST:PORT/mcp")
         listen = Http(listen)
     from dragoman.transports.http.server.admission import admission
-    from dragoman.transports.http.server.authentication import Open, Token
+    from dragoman.transports.http.server.authentication import Open
     from dragoman.transports.http.server.listening import is_for_strangers, place
 
     where = place(listen.url, listen.tls_cert, listen.tls_key, listen.tls_client_ca)
     gate = listen.gate
     if gate is None:
-        gate = Open() if listen.token is None else Token(listen.token)
+        gate = Open() if listen.token is None else read_token(listen.token)
     if era is not Era.MODERN and not listen.shared_upstream and is_for_strangers(where, gate):
         raise ValueError("listen lets strangers share one server: give it a token, a gate or shared_upstream")
     return Listener(where, admission(where.host, listen.hosts, listen.origins), gate)
+
+
+def read_token(token: str) -> "Gate":
+    """
+    Raises:
+        ValueError: no header can carry it.
+    """
+    from dragoman.transports.http.server.authentication import Token
+
+    try:
+        return Token(token)
+    except ValueError:
+        raise ValueError("token has spaces or characters that no header can carry") from None
 
 
 def read_profile(profile: Profile | str) -> Profile:

@@ -7,6 +7,7 @@
 * Nothing is written for a request after its answer, and nothing at all for one that was cancelled (CANC-03, PROG-07).
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import msgspec
@@ -83,7 +84,7 @@ class Legacy:
 
     # ------------------------------------------------------------------ from the client
 
-    def receive(self, lines: "list[bytes | Overlong]", now: float) -> None:
+    def receive(self, lines: "Sequence[bytes | Overlong]", now: float) -> None:
         """Take the lines of one read."""
         for data in lines:
             self._take(data, wire.parse(data, self.limits.depth), now)

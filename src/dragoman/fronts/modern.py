@@ -7,7 +7,7 @@
 * A listen stream ends with a result; on a pipe a cancellation follows it (decisions T8).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import UNSET, Raw
 
@@ -88,7 +88,7 @@ class Modern:
 
     # ------------------------------------------------------------------ from the client
 
-    def receive(self, lines: "list[bytes | Overlong]", now: float) -> None:
+    def receive(self, lines: "Sequence[bytes | Overlong]", now: float) -> None:
         """Take the lines of one read of a pipe."""
         for data in lines:
             self._take(data, wire.parse(data, self.limits.depth), now)

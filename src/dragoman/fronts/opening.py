@@ -9,7 +9,7 @@
   handshake serves no other era.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,7 @@ class Opening:
         self._is_open = is_open or legacy.profile.reply_revision is not None
         self.front: Legacy | Modern = legacy
 
-    def receive(self, lines: "list[bytes | Overlong]", now: float) -> None:
+    def receive(self, lines: "Sequence[bytes | Overlong]", now: float) -> None:
         """Take the lines of one read."""
         place = 0
         while not self._is_open and place < len(lines):

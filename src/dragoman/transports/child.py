@@ -8,7 +8,7 @@ terminate, its group is killed. A process that ended by itself takes what it sta
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dragoman.limits import Limits
 from dragoman.transports.pipes import Reader, writer
@@ -16,7 +16,7 @@ from dragoman.transports.spawn import Spawned
 from dragoman.transports.tree import Tree
 from dragoman.wire.lines import Lines, Overlong
 
-PipeLines = list[bytes | Overlong]
+PipeLines = Sequence[bytes | Overlong]
 
 
 class Child:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.demo import story
-from dragoman.demo.page import COLUMN, GAP, GOOD, Page, Style, described
+from dragoman.demo.page import COLUMN, GAP, GOOD, Page, Style, column_of, described
 
 PROVES = ()
 
@@ -158,3 +158,10 @@ def test_a_story_that_goes_wrong_says_so_and_fails(
     assert sentence in failed[0]
     if "could not start" in program:
         assert lines[-1] == "    could not start"
+
+
+@pytest.mark.parametrize(("terminal", "column"), [(0, 28), (61, 28), (80, 37), (100, 47), (140, 67), (400, 80)])
+def test_the_columns_are_as_wide_as_the_terminal_allows(terminal: int, column: int) -> None:
+    assert column_of(terminal) == column
+    lines = printed(entry("server", ">", CALL), entry("client", "<", CALL), style=Style(column=column))
+    assert max(len(line) for line in lines) <= 2 * column + GAP
