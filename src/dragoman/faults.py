@@ -26,20 +26,14 @@ UNSUPPORTED_VERSION = -32022
 class Cause(StrEnum):
     """Names of `data.cause`, as the rules spell them (decisions T18)."""
 
-    RPC = "rpc"
     CANCELED = "canceled"
     TIMEOUT = "timeout"
     CLOSED = "closed"
     TRANSPORT_FAILED = "transport_failed"
     INVALID_RESPONSE = "invalid_response"
     TOO_MANY_ROUNDS = "too_many_rounds"
-    OUT_OF_MEMORY = "out_of_memory"
     UNDECLARED_INPUT_REQUEST = "undeclared_input_request"
-    HOOK_FAILED = "hook_failed"
-    NOT_CONNECTED = "not_connected"
-    TASK_CANCELLED = "task_cancelled"
     INVALID_REQUEST = "invalid_request"
-    INVALID_META = "invalid_meta"
     SPAWN_FAILED = "spawn_failed"
     CONNECT_FAILED = "connect_failed"
     DISCOVER_FAILED = "discover_failed"
@@ -106,11 +100,6 @@ OF_SIGN_IN = frozenset(
 HINT = "The bridge's log has more."
 
 TABLE: dict[Cause, tuple[int, str]] = {
-    Cause.RPC: (
-        INTERNAL_ERROR,
-        "The upstream server answered with an error that could not be kept. Try the request once "
-        "more; if it fails again, tell the user.",
-    ),
     Cause.CANCELED: (INTERNAL_ERROR, "The client cancelled this request."),
     Cause.TIMEOUT: (
         INTERNAL_ERROR,
@@ -136,22 +125,11 @@ TABLE: dict[Cause, tuple[int, str]] = {
         "The upstream server kept asking for input and never finished, so the bridge gave up. Ask "
         "the user before it is tried again.",
     ),
-    Cause.OUT_OF_MEMORY: (INTERNAL_ERROR, "The bridge has too little memory for this request."),
     Cause.UNDECLARED_INPUT_REQUEST: (
         INTERNAL_ERROR,
         "The upstream server asked for a kind of input that this client did not declare.",
     ),
-    Cause.HOOK_FAILED: (INTERNAL_ERROR, "The bridge cannot provide the input that the upstream server asked for."),
-    Cause.NOT_CONNECTED: (
-        INTERNAL_ERROR,
-        "The bridge has no connection to the upstream server. Try again in a moment; if it fails again, tell the user.",
-    ),
-    Cause.TASK_CANCELLED: (INTERNAL_ERROR, "The upstream server cancelled the task of this request."),
     Cause.INVALID_REQUEST: (INVALID_PARAMS, "The params of this request cannot be sent to the upstream server."),
-    Cause.INVALID_META: (
-        INVALID_PARAMS,
-        "A _meta key of this request cannot be sent to the upstream server; this is a fault of the bridge.",
-    ),
     Cause.SPAWN_FAILED: (
         INTERNAL_ERROR,
         "The upstream server cannot be started. The user has to check its command in the configuration.",
@@ -347,13 +325,11 @@ TABLE: dict[Cause, tuple[int, str]] = {
 
 LOGGED = frozenset(
     {
-        Cause.RPC,
         Cause.TIMEOUT,
         Cause.CLOSED,
         Cause.TRANSPORT_FAILED,
         Cause.INVALID_RESPONSE,
         Cause.TOO_MANY_ROUNDS,
-        Cause.NOT_CONNECTED,
         Cause.SPAWN_FAILED,
         Cause.CONNECT_FAILED,
         Cause.DISCOVER_FAILED,

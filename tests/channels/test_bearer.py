@@ -27,8 +27,6 @@ from support import tokens
 from support.asgi import Answer, called
 from support.tokens import AUDIENCE, NOW, jwk, key_set
 
-PROVES = ()
-
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 WHERE = f'resource_metadata="https://mcp.example{WELL_KNOWN}/mcp"'
 

@@ -18,8 +18,7 @@ from dragoman.runtime.log import Log
 from dragoman.runtime.targets import Transport, to_url
 from dragoman.transports.http.address import address
 from dragoman.transports.http.target import Target
-
-PROVES = ("BCLI-03", "NEG-06")
+from support.proofs import proves
 
 
 def visited(script: Script, transport: Transport | None = None, seconds: float = 8, **how: Any) -> Facts:
@@ -35,6 +34,7 @@ def visited(script: Script, transport: Transport | None = None, seconds: float =
     return asyncio.run(scene())
 
 
+@proves("BCLI-03")
 @pytest.mark.parametrize("transport", [None, Transport.STATELESS])
 def test_a_modern_server_is_understood_and_its_pages_are_read(transport: Transport | None) -> None:
     facts = visited(modern, transport)
@@ -47,6 +47,7 @@ def test_a_modern_server_is_understood_and_its_pages_are_read(transport: Transpo
     assert facts.first_answer is not None
 
 
+@proves("BCLI-03")
 @pytest.mark.parametrize("transport", [None, Transport.SESSION])
 def test_a_server_with_sessions_is_understood_and_its_session_ended(transport: Transport | None) -> None:
     server = Older()
@@ -59,6 +60,7 @@ def test_a_server_with_sessions_is_understood_and_its_session_ended(transport: T
     assert asked == {"POST initialize", "POST notifications/initialized", "POST tools/list"}
 
 
+@proves("BCLI-03")
 @pytest.mark.parametrize("transport", [None, Transport.SSE])
 def test_a_server_of_http_and_sse_is_understood(transport: Transport | None) -> None:
     facts = visited(Oldest(), transport)

@@ -25,10 +25,10 @@ from channels.scripted_http import (
 from dragoman.faults import Cause
 from dragoman.limits import Limits
 from dragoman.transports.http.connection import probing_socket
+from support.proofs import proves
 
-PROVES = ("HTTP-01", "HTTP-02", "HTTP-04", "HTTP-05", "SIZE-03", "B111", "B117", "B120", "B126", "B128", "B129", "B160")
 
-
+@proves("HTTP-01", "HTTP-02", "B120")
 def test_a_request_is_a_post_with_all_headers() -> None:
     async def scene() -> None:
         async with served(fine) as server, connected(server.url, {"Authorization": "Bearer abc", "X-A": "é"}) as side:
@@ -54,6 +54,7 @@ def test_a_request_is_a_post_with_all_headers() -> None:
     played(scene)
 
 
+@proves("B117")
 @pytest.mark.parametrize("rest", ["/mcp/", "/mcp", "/a%2Fb?x=1", "", "?x=%41", "/a/../b"])
 def test_the_target_is_what_the_user_wrote(rest: str) -> None:
     async def scene() -> None:
@@ -124,6 +125,7 @@ def test_a_server_that_is_gone_without_a_word_is_asked_for_by_the_system() -> No
             assert [made.getsockopt(socket.IPPROTO_TCP, option) for option in options] == [60, 15, 4]
 
 
+@proves("B160")
 def test_sixty_four_requests_at_once_in_any_order() -> None:
     async def scene() -> None:
         waiting: list[Request] = []
@@ -177,6 +179,7 @@ def test_a_large_request_goes_whole(size: int) -> None:
     played(scene)
 
 
+@proves("B111")
 @pytest.mark.parametrize(("status", "body", "kind"), [(202, b"", None), (204, b"", None), (200, b"<p>", "text/html")])
 def test_a_notification_is_posted_and_its_response_ignored(status: int, body: bytes, kind: str | None) -> None:
     async def scene() -> None:
@@ -213,6 +216,7 @@ def test_a_notification_that_is_refused_is_noted() -> None:
     played(scene)
 
 
+@proves("HTTP-04", "B126", "B128", "B129")
 @pytest.mark.parametrize("step", [1, 3, 1000])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_an_event_stream_in_any_chunks(end: str, step: int) -> None:
@@ -302,6 +306,7 @@ def test_what_belongs_to_another_request_does_not_reach_it() -> None:
     played(scene)
 
 
+@proves("SIZE-03")
 def test_a_large_answer_and_one_of_the_limit_pass() -> None:
     size = 1 << 20
 
@@ -323,6 +328,7 @@ def test_a_large_answer_and_one_of_the_limit_pass() -> None:
     played(scene)
 
 
+@proves("HTTP-05")
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_cancel_closes_the_response_and_sends_nothing(begun: bool) -> None:
     async def scene() -> None:

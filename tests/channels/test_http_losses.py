@@ -8,8 +8,7 @@ import pytest
 from channels.scripted_http import Request, Script, connected, played, served
 from dragoman.faults import Cause
 from dragoman.transports.http.loss import Loss
-
-PROVES = ("HTTP-10", "SIZE-04", "EXIT-05", "ERR-07", "ERR-18", "LOSS-05", "LOSS-07", "B122")
+from support.proofs import proves
 
 
 def lost_by(script: Script, method: str = "tools/call", **bounds: Any) -> Loss:
@@ -40,6 +39,7 @@ def lost_by(script: Script, method: str = "tools/call", **bounds: Any) -> Loss:
     return told[0]
 
 
+@proves("HTTP-10", "EXIT-05", "ERR-07", "LOSS-05", "LOSS-07", "B122")
 @pytest.mark.parametrize(
     ("status", "body", "kind", "again"),
     [
@@ -96,6 +96,7 @@ def test_a_compressed_body_is_not_read() -> None:
     assert lost_by(script).kind is Cause.INVALID_RESPONSE
 
 
+@proves("EXIT-05")
 def test_streams_that_end_early() -> None:
     async def empty(request: Request) -> None:
         await request.stream()
@@ -117,6 +118,7 @@ def test_streams_that_end_early() -> None:
         assert (loss.status, loss.kind, loss.may_retry) == (200, Cause.TRANSPORT_FAILED, True)
 
 
+@proves("EXIT-05", "ERR-18")
 def test_connections_that_end_without_a_response() -> None:
     async def close(request: Request) -> None:
         request.writer.close()
@@ -163,6 +165,7 @@ def test_a_connection_that_is_never_made_has_a_limit() -> None:
     played(scene)
 
 
+@proves("SIZE-04")
 @pytest.mark.parametrize("form", ["length", "chunks", "event", "comment"])
 def test_too_much_fails_at_once_and_is_not_read(form: str) -> None:
     async def script(request: Request) -> None:

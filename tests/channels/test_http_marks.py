@@ -5,9 +5,7 @@ import json
 from channels.scripted_http import Request, connected, played, served
 from dragoman.faults import Cause
 from dragoman.transports.http.loss import Loss
-
-PROVES = ("HTTP-03", "ERR-26", "B120")
-
+from support.proofs import proves
 
 REGION = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 BAD = {"type": "object", "properties": {"n": {"type": "number", "x-mcp-header": "N"}}}
@@ -38,6 +36,7 @@ class Strict:
             await request.error(-32020, 400)
 
 
+@proves("HTTP-03")
 def test_marked_arguments_are_headers_and_invalid_tools_are_left_out() -> None:
     strict = Strict()
 
@@ -56,6 +55,7 @@ def test_marked_arguments_are_headers_and_invalid_tools_are_left_out() -> None:
     played(scene)
 
 
+@proves("HTTP-03", "B120")
 def test_a_mismatch_leads_to_one_refresh_and_one_retry() -> None:
     strict = Strict()
 
@@ -136,6 +136,7 @@ def test_pages_without_end_are_bounded() -> None:
     played(scene)
 
 
+@proves("ERR-26")
 def test_an_argument_that_no_header_can_hold() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer", "x-mcp-header": "N"}}}
 

@@ -20,8 +20,7 @@ from dragoman.faults import Cause
 from dragoman.transports.http.loss import Loss
 from dragoman.transports.http.proxy import UnusableProxy
 from dragoman.transports.http.target import UnusableTrust
-
-PROVES = ("HTTP-06", "HTTP-08", "HTTP-09", "CLI-20", "B152", "B158")
+from support.proofs import proves
 
 
 def has_ipv6() -> bool:
@@ -33,6 +32,7 @@ def has_ipv6() -> bool:
     return True
 
 
+@proves("B158")
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 @pytest.mark.parametrize("name", ["localhost", "app.localhost", "own"])
 def test_every_name_of_this_machine_finds_either_address(host: str, name: str) -> None:
@@ -64,6 +64,7 @@ def identity(ca: trustme.CA, *names: str) -> ssl.SSLContext:
     return context
 
 
+@proves("CLI-20")
 def test_a_server_is_trusted_by_the_extra_file(authority: tuple[trustme.CA, str]) -> None:
     ca, file = authority
 
@@ -77,6 +78,7 @@ def test_a_server_is_trusted_by_the_extra_file(authority: tuple[trustme.CA, str]
     played(scene)
 
 
+@proves("CLI-20")
 def test_a_server_is_not_trusted_without_it_or_by_another_name(authority: tuple[trustme.CA, str]) -> None:
     ca, file = authority
     details: list[str | None] = []
@@ -110,6 +112,7 @@ async def no_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     writer.close()
 
 
+@proves("HTTP-09")
 def test_an_unusable_environment_is_told_when_the_channel_is_made(tmp_path: Path) -> None:
     async def scene() -> None:
         with pytest.raises(UnusableProxy):
@@ -122,6 +125,7 @@ def test_an_unusable_environment_is_told_when_the_channel_is_made(tmp_path: Path
     played(scene)
 
 
+@proves("HTTP-06", "HTTP-08", "B152")
 def test_a_proxy_is_asked_for_a_tunnel_and_sees_nothing_of_the_users(authority: tuple[trustme.CA, str]) -> None:
     ca, file = authority
 
@@ -157,6 +161,7 @@ async def pumped(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     writer.close()
 
 
+@proves("HTTP-06", "B152")
 def test_a_proxy_that_refuses_is_told_without_its_password() -> None:
     async def script(request: Request) -> None:
         await request.answer(b"", 407, None)
@@ -172,6 +177,7 @@ def test_a_proxy_that_refuses_is_told_without_its_password() -> None:
     played(scene)
 
 
+@proves("HTTP-06")
 def test_this_machine_is_reached_without_a_proxy() -> None:
     async def scene() -> None:
         async with served(html) as proxy, served(fine) as server:

@@ -4,10 +4,10 @@ import pytest
 
 from channels.scripted_http import Request, connected, html, played, response, served
 from dragoman.faults import Cause
+from support.proofs import proves
 
-PROVES = ("HTTP-11", "HTTP-12", "B115")
 
-
+@proves("B115")
 def test_a_redirect_keeps_the_post_and_its_place() -> None:
     async def script(request: Request) -> None:
         if request.target == "/mcp":
@@ -59,6 +59,7 @@ def test_a_place_that_fails_is_forgotten() -> None:
     played(scene)
 
 
+@proves("HTTP-12")
 @pytest.mark.parametrize(
     ("status", "location"),
     [
@@ -89,6 +90,7 @@ def test_redirects_that_are_not_followed(status: int, location: str | None) -> N
     played(scene)
 
 
+@proves("HTTP-11")
 def test_another_origin_gets_no_header_of_the_users() -> None:
     async def scene() -> None:
         async def other(request: Request) -> None:

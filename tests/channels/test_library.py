@@ -27,8 +27,7 @@ from support.asgi import called
 from support.listener import BOTH, call, initialize, notice, request
 from support.listening import Client
 from support.processes import as_at_a_terminal
-
-PROVES = ("BCLI-03", "BCLI-05", "REV-12")
+from support.proofs import proves
 
 OWN_SERVER = f"{sys.executable} -m dragoman demo-server"
 Transport = Literal["http-stateless", "http-session", "sse"]
@@ -95,6 +94,7 @@ def test_a_url_may_be_a_text_as_well(prefix: str) -> None:
     played(scene)
 
 
+@proves("REV-12")
 @pytest.mark.process
 @pytest.mark.parametrize("upstream", [OWN_SERVER, dragoman.Command(tuple(OWN_SERVER.split()))], ids=["text", "value"])
 def test_a_command_is_started_and_ended(upstream: str | dragoman.Command) -> None:
@@ -158,6 +158,7 @@ class Memory:
         self.is_closed = True
 
 
+@proves("BCLI-05")
 @pytest.mark.parametrize("era", ["modern", "legacy"])
 @pytest.mark.parametrize("is_said", [True, False])
 def test_a_transport_of_the_programs_own_can_be_the_servers_side(
@@ -462,6 +463,7 @@ asyncio.run(main())
 """
 
 
+@proves("REV-12")
 @pytest.mark.process
 def test_on_our_own_streams_it_ends_with_its_client() -> None:
     done = program(STDIO, json.dumps(initialize()).encode() + b"\n")

@@ -34,8 +34,8 @@ from support.listener import (
     settle,
     text_of,
 )
+from support.proofs import proves
 
-PROVES = ("THTTP-01", "THTTP-05", "THTTP-06", "B41", "B66", "B67", "B163")
 pytestmark = pytest.mark.timeout(60)
 
 SOON = Reception(head_time=0.15, body_time=0.15, stall=0.2, stream_after=0.1, linger=0.15)
@@ -161,6 +161,7 @@ async def test_a_connection_that_is_no_request_ends(pieces: tuple[bytes, ...], s
             assert text_of(await client.modern(call(1, text="others work"))) == "others work"
 
 
+@proves("THTTP-05")
 @scene
 async def test_a_head_in_drops_ends_in_time() -> None:
     async with site() as one:
@@ -192,6 +193,7 @@ async def test_half_a_head_behind_a_stream_does_not_spoil_it() -> None:
         assert b"\r\n0\r\n" not in said  # it was cut, and nothing says that it was whole
 
 
+@proves("THTTP-05")
 @scene
 async def test_a_connection_without_requests_ends() -> None:
     async with site(replace(SOON, idle=1)) as one:
@@ -207,6 +209,7 @@ def slow_call() -> bytes:
     return HEAD + head + b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
+@proves("THTTP-05")
 @scene
 async def test_one_connection_more_than_may_be_is_told_so() -> None:
     """THTTP-05."""
@@ -263,6 +266,7 @@ async def test_a_body_that_nobody_waits_for_does_not_hold_its_connection() -> No
         assert asyncio.get_running_loop().time() - started < 5
 
 
+@proves("B41")
 @scene
 async def test_a_client_that_resets_its_connection_has_cancelled_and_harms_nobody() -> None:
     message = modern(call(1, "slow"))
@@ -296,9 +300,10 @@ async def test_a_fault_of_the_application_is_noted_and_what_clients_do_wrong_is_
 # ---------------------------------------------------------------------- load and faults
 
 
+@proves("B163")
 @scene
 async def test_two_hundred_sessions_at_once_each_get_their_own_answers() -> None:
-    async with site(replace(SOON, head_time=10, body_time=10)) as one, clients(one, 200) as many:
+    async with site(Reception()) as one, clients(one, 200) as many:
 
         async def work(number: int, client: Client) -> None:
             await client.open()
@@ -361,6 +366,7 @@ def objects() -> int:
     return len(gc.get_objects())
 
 
+@proves("B66")
 @scene
 async def test_ten_thousand_abandoned_sessions_leave_nothing() -> None:
     listener = Listener(reception=Reception(session_idle=100, unheld_idle=100))
@@ -420,6 +426,7 @@ def secure(files: Path, name: str = "own", ca: str | None = None) -> dict[str, A
     return {"target": "https://localhost:0/mcp", "client_ca": ca and str(files / ca), **named}
 
 
+@proves("THTTP-01", "THTTP-06")
 @scene
 async def test_https_shows_its_certificate(files: Path) -> None:
     async with site(**secure(files)) as one, clients(one, ssl=trust(files)) as (client,):
@@ -431,6 +438,7 @@ async def test_https_shows_its_certificate(files: Path) -> None:
     assert ssl.HAS_TLSv1_3
 
 
+@proves("THTTP-06")
 @scene
 async def test_a_certificate_of_another_host_fails_at_the_client(files: Path) -> None:
     async with site(**secure(files, "wrong")) as one, clients(one, ssl=trust(files)) as (client,):
@@ -438,6 +446,7 @@ async def test_a_certificate_of_another_host_fails_at_the_client(files: Path) ->
             await client.modern(call(1))
 
 
+@proves("THTTP-06")
 @scene
 async def test_with_a_client_ca_only_its_clients_get_in(files: Path) -> None:
     async with site(**secure(files, ca="ca.pem")) as one:

@@ -11,8 +11,7 @@ import pytest
 from channels.scripted_http import Request, event, played
 from channels.scripted_session import LATEST, LOG, QUICK, Sessions, accept, echo, held, no_stream, opened, result
 from dragoman.faults import Cause
-
-PROVES = ("HTTP-04", "HTTP-10", "B111", "B118", "B122", "B123")
+from support.proofs import proves
 
 
 def test_the_headers_of_a_session() -> None:
@@ -37,6 +36,7 @@ def test_the_headers_of_a_session() -> None:
     played(scene)
 
 
+@proves("B118")
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
 def test_the_agreed_revision_is_repeated_and_not_the_wished_one(revision: str) -> None:
     async def scene() -> None:
@@ -90,6 +90,7 @@ def test_a_session_id_that_cannot_be_sent_back_fails_initialize() -> None:
 # ---------------------------------------------------------------------- order
 
 
+@proves("B111")
 @pytest.mark.parametrize(
     ("status", "body", "kind"),
     [
@@ -128,6 +129,7 @@ def test_initialized_is_accepted_before_anything_follows(status: int, body: byte
     played(scene)
 
 
+@proves("B111")
 def test_a_chunked_empty_response_accepts_too() -> None:
     async def notify(request: Request) -> None:
         await request.raw(b"HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
@@ -207,6 +209,7 @@ def test_the_first_call_waits_for_the_response_to_the_get_but_not_for_long() -> 
 # ---------------------------------------------------------------------- what responses carry
 
 
+@proves("HTTP-04")
 def test_what_a_stream_carries_is_of_its_request_and_comes_in_order() -> None:
     question: dict[str, Any] = {"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {}}
 
@@ -251,6 +254,7 @@ def test_a_batch_is_taken_apart_for_the_revision_that_has_it(kind: str, revision
     played(scene)
 
 
+@proves("HTTP-10", "B122")
 @pytest.mark.parametrize(
     ("status", "body", "kind", "cause"),
     [
@@ -427,6 +431,7 @@ def test_more_requests_than_the_limit_are_refused_at_once() -> None:
     played(scene)
 
 
+@proves("B123")
 @pytest.mark.parametrize("status", [200, 202, 404, 405, 501, None])
 def test_the_end_is_one_delete_and_any_status_is_fine(status: int | None) -> None:
     async def delete(request: Request) -> None:

@@ -29,9 +29,8 @@ from dragoman.transports.http.server.app import App
 from dragoman.transports.http.target import Target
 from dragoman.transports.upstream import Receiver
 from support.asgi import COMMENT, Answer, called
+from support.proofs import proves
 from support.tokens import AUDIENCE, NOW
-
-PROVES = ("B133",)
 
 LIMITS = replace(Limits(), reception=Reception(stream_after=0.02, comment_after=0.05))
 OTHERS: list[dict[str, Any]] = [{"sub": "bob"}, {"client_id": "other"}, {"client_id": None}]
@@ -157,6 +156,7 @@ def test_another_token_of_the_same_caller_goes_on() -> None:
     played(scene)
 
 
+@proves("B133")
 @pytest.mark.parametrize("caller", OTHERS)
 def test_nobody_else_takes_up_a_stream(caller: dict[str, Any]) -> None:
     async def scene() -> None:

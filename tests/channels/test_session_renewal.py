@@ -11,8 +11,7 @@ from channels.scripted_http import Request, Script, event, played, served
 from channels.scripted_session import LATEST, LOG, QUICK, Sessions, echo, held, opened, result, unknown
 from dragoman.faults import Cause
 from dragoman.limits import Timeouts
-
-PROVES = ("B53", "B98", "B108", "B110", "B122", "EXIT-05", "HTTP-10", "HTTP-11")
+from support.proofs import proves
 
 
 async def bad(request: Request) -> None:
@@ -33,6 +32,7 @@ async def own(request: Request) -> None:
     await request.answer({"jsonrpc": "2.0", "id": request.id, "error": error}, 404)
 
 
+@proves("B53", "B108")
 @pytest.mark.parametrize("stranger", [unknown, bad, empty, page, own], ids=lambda script: script.__name__)
 def test_a_lost_session_is_begun_anew_and_the_request_sent_once_more(stranger: Script) -> None:
     async def scene() -> None:
@@ -222,6 +222,7 @@ def test_what_comes_while_a_new_session_begins_waits_for_it() -> None:
     played(scene)
 
 
+@proves("B110")
 def test_a_400_of_a_session_that_never_worked_is_an_error() -> None:
     async def call(request: Request) -> None:
         await request.answer(b"", 400, None)
@@ -236,6 +237,7 @@ def test_a_400_of_a_session_that_never_worked_is_an_error() -> None:
     played(scene)
 
 
+@proves("B110", "B122")
 def test_a_second_400_is_told_and_the_same_request_begins_no_third_session() -> None:
     async def call(request: Request) -> None:
         await (bad if request.id >= 100 else echo)(request)
@@ -256,6 +258,7 @@ def test_a_second_400_is_told_and_the_same_request_begins_no_third_session() -> 
     played(scene)
 
 
+@proves("B122", "HTTP-10")
 def test_a_second_404_is_told() -> None:
     async def call(request: Request) -> None:
         await (empty if request.id == 2 else echo)(request)
@@ -305,6 +308,7 @@ async def other(request: Request) -> None:
     await request.answer(result(request.id, protocolVersion="2024-11-05"), 200, "application/json")
 
 
+@proves("EXIT-05")
 @pytest.mark.parametrize(
     ("again", "status", "words"),
     [
@@ -415,6 +419,7 @@ def test_a_request_that_is_cancelled_in_between_is_not_sent_again() -> None:
     played(scene)
 
 
+@proves("B98")
 def test_the_get_stream_is_of_the_new_session() -> None:
     async def scene() -> None:
         sessions = Sessions(get=held)
@@ -429,6 +434,7 @@ def test_the_get_stream_is_of_the_new_session() -> None:
     played(scene)
 
 
+@proves("HTTP-11")
 def test_a_session_id_goes_to_nobody_but_who_made_it() -> None:
     async def scene() -> None:
         async def there(request: Request) -> None:

@@ -8,8 +8,7 @@ import pytest
 from channels.scripted_http import Request, event, html, played
 from channels.scripted_session import LOG, Sessions, echo, held, opened, opening, result
 from dragoman.faults import Cause
-
-PROVES = ("B94", "B113", "B126", "B128", "B129", "B131", "EXIT-05", "SIZE-04")
+from support.proofs import proves
 
 
 def primed(id: str) -> bytes:
@@ -19,6 +18,7 @@ def primed(id: str) -> bytes:
 # ---------------------------------------------------------------------- initialize
 
 
+@proves("B94")
 def test_what_the_server_asks_before_the_answer_to_initialize_is_answered_in_its_session() -> None:
     ping = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
 
@@ -67,6 +67,7 @@ def test_what_the_get_stream_carries_is_of_no_request(end: bytes) -> None:
     played(scene)
 
 
+@proves("B113")
 @pytest.mark.parametrize("form", ["405", "404", "406", "400", "501", "text", "json"])
 def test_a_server_without_the_stream_is_asked_once(form: str) -> None:
     async def get(request: Request) -> None:
@@ -132,6 +133,7 @@ def test_an_ended_stream_is_opened_again_from_where_it_was_left() -> None:
     played(scene)
 
 
+@proves("B113")
 def test_a_stream_that_ends_at_once_is_asked_for_less_and_less_often() -> None:
     async def get(request: Request) -> None:
         await request.stream()
@@ -147,6 +149,7 @@ def test_a_stream_that_ends_at_once_is_asked_for_less_and_less_often() -> None:
     played(scene)
 
 
+@proves("SIZE-04")
 def test_an_event_above_the_limit_ends_the_get_stream_and_nothing_else() -> None:
     async def get(request: Request) -> None:
         await request.stream(event(LOG) + b"data: " + b"x" * 5000, end=False)
@@ -190,6 +193,7 @@ def test_a_response_on_the_get_stream_still_answers_its_request() -> None:
 # ---------------------------------------------------------------------- resuming
 
 
+@proves("B131")
 @pytest.mark.parametrize("how", ["end", "reset", "close"])
 def test_a_cut_stream_is_resumed_where_it_was_left(how: str) -> None:
     async def leave(request: Request) -> None:
@@ -289,6 +293,7 @@ def test_a_stream_without_an_id_is_lost_once_and_its_call_not_sent_again() -> No
     played(scene)
 
 
+@proves("EXIT-05")
 @pytest.mark.parametrize("form", ["503", "empty", "404", "400", "text", "reset"])
 def test_a_stream_that_cannot_be_resumed_is_lost(form: str) -> None:
     async def call(request: Request) -> None:

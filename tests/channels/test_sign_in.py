@@ -15,16 +15,11 @@ from dragoman.signin.failure import Failed
 from dragoman.signin.person import Consent
 from dragoman.signin.shelf import PROMPT
 from support.authorization import OPENID, Behaviour, Demands, document, guarded, query_of
+from support.proofs import proves
 from support.signing_in import READ, Someone, account, free_port
 
-PROVES = (
-    *("OAUTH-01", "OAUTH-02", "OAUTH-03", "OAUTH-04", "OAUTH-06", "OAUTH-08", "OAUTH-09", "OAUTH-11", "OAUTH-13"),
-    *("OAUTH-14", "OAUTH-15", "OAUTH-16", "OAUTH-17", "OAUTH-32", "OAUTH-34", "OAUTH-35", "OAUTH-36"),
-    *("ERR-45", "ERR-46", "ERR-47", "ERR-48", "ERR-49", "ERR-52", "ERR-53", "ERR-54", "ERR-55", "ERR-56", "ERR-57"),
-    *("ERR-51", "ERR-58", "ERR-59", "B136", "B137", "B139", "B141", "B143", "B145", "B147", "B148", "B150"),
-)
 
-
+@proves("OAUTH-01", "OAUTH-09", "OAUTH-11")
 def test_a_sign_in_gets_a_token_for_this_server(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded() as (issuer, server):
@@ -73,6 +68,7 @@ def test_a_sign_in_is_kept_for_the_next_process(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- where the authorization server is
 
 
+@proves("B141")
 @pytest.mark.parametrize(
     ("behaviour", "demands"),
     [
@@ -102,6 +98,7 @@ def test_the_authorization_server_is_found(behaviour: Behaviour, demands: Demand
     played(scene)
 
 
+@proves("OAUTH-02", "B145")
 @pytest.mark.parametrize(
     ("behaviour", "demands", "detail"),
     [
@@ -170,6 +167,7 @@ def test_a_refusal_without_any_authorization_server_is_only_a_refusal(status: in
 # ---------------------------------------------------------------------- which client
 
 
+@proves("OAUTH-04", "OAUTH-06", "ERR-55")
 def test_a_client_of_the_user_is_used_at_its_own_issuer_only(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded(Behaviour(secrets={"mine": "s3cr3t"})) as (issuer, server):
@@ -191,6 +189,7 @@ def test_a_client_of_the_user_is_used_at_its_own_issuer_only(tmp_path: Path) -> 
     played(scene)
 
 
+@proves("OAUTH-04", "ERR-56")
 def test_a_metadata_document_is_the_client_where_the_server_takes_one(tmp_path: Path) -> None:
     document_url = "https://c.example/client.json"
 
@@ -215,6 +214,7 @@ def test_a_metadata_document_is_the_client_where_the_server_takes_one(tmp_path: 
     played(scene)
 
 
+@proves("OAUTH-04", "ERR-53", "ERR-54")
 @pytest.mark.parametrize(
     ("behaviour", "cause", "detail"),
     [
@@ -253,6 +253,7 @@ def test_a_registered_client_proves_itself_as_the_server_wants(methods: list[str
     played(scene)
 
 
+@proves("B137")
 @pytest.mark.parametrize("answer", [(401, "invalid_client"), (400, "invalid_client"), (400, "unauthorized_client")])
 def test_a_client_that_was_forgotten_is_registered_once_more(answer: tuple[int, str], tmp_path: Path) -> None:
     async def scene() -> None:
@@ -290,6 +291,7 @@ def test_a_client_that_is_forgotten_between_two_sign_ins_is_noticed_at_the_code(
     played(scene)
 
 
+@proves("ERR-46", "B150")
 def test_a_registration_is_kept_before_anybody_signs_in(tmp_path: Path) -> None:
     async def scene() -> None:
         port = free_port()
@@ -305,6 +307,7 @@ def test_a_registration_is_kept_before_anybody_signs_in(tmp_path: Path) -> None:
     played(scene)
 
 
+@proves("OAUTH-03")
 def test_what_belongs_to_one_issuer_is_never_shown_to_another(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded() as (issuer, server), guarded() as (other, _):
@@ -326,6 +329,7 @@ def test_what_belongs_to_one_issuer_is_never_shown_to_another(tmp_path: Path) ->
 # ---------------------------------------------------------------------- the redirect
 
 
+@proves("OAUTH-03", "OAUTH-32", "ERR-45", "ERR-47", "ERR-48")
 @pytest.mark.parametrize(
     ("behaviour", "cause", "detail"),
     [
@@ -351,6 +355,23 @@ def test_a_sign_in_that_fails_says_how(behaviour: Behaviour, cause: Cause, detai
     played(scene)
 
 
+@proves("ERR-49", "OAUTH-20")
+@pytest.mark.parametrize("at_hand", [True, False])
+def test_a_url_that_no_user_should_open_is_shown_to_nobody(at_hand: bool, tmp_path: Path) -> None:
+    async def scene() -> None:
+        with guarded(Behaviour(metadata={"authorization_endpoint": "https://as.example/{user}"})) as (_, server):
+            someone = Someone(at_hand=at_hand, askable=not at_hand)
+            async with account(server.url, tmp_path, someone, opens_browser=at_hand) as one:
+                with pytest.raises(Failed) as failed:
+                    await one.meets()
+                assert failed.value.cause is Cause.SIGN_IN_INVALID_URL
+                assert someone.lines == []
+                assert someone.questions == []
+                assert not any("as.example" in note for note in someone.notes)
+
+    played(scene)
+
+
 def test_the_right_issuer_in_the_redirect_is_fine(tmp_path: Path) -> None:
     async def scene() -> None:
         supported = {"authorization_response_iss_parameter_supported": True}
@@ -361,6 +382,7 @@ def test_the_right_issuer_in_the_redirect_is_fine(tmp_path: Path) -> None:
     played(scene)
 
 
+@proves("B139")
 def test_two_sign_ins_at_once_have_a_port_each(tmp_path: Path) -> None:
     """D2: and what was registered for one port serves there again."""
 
@@ -383,6 +405,7 @@ def test_two_sign_ins_at_once_have_a_port_each(tmp_path: Path) -> None:
     played(scene)
 
 
+@proves("OAUTH-35", "ERR-52")
 def test_a_port_that_is_taken_is_told_when_no_other_will_do(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded() as (issuer, server):
@@ -396,6 +419,7 @@ def test_a_port_that_is_taken_is_told_when_no_other_will_do(tmp_path: Path) -> N
     played(scene)
 
 
+@proves("OAUTH-36", "ERR-59")
 def test_in_a_sandbox_a_sign_in_fails_at_once_and_a_token_still_works(tmp_path: Path) -> None:
     async def scene() -> None:
         port = free_port()
@@ -414,6 +438,7 @@ def test_in_a_sandbox_a_sign_in_fails_at_once_and_a_token_still_works(tmp_path: 
     played(scene)
 
 
+@proves("ERR-51")
 @pytest.mark.parametrize("needs", [True, False])
 def test_a_browser_that_does_not_open_is_fatal_only_where_that_was_asked_for(
     needs: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -437,6 +462,7 @@ def test_a_browser_that_does_not_open_is_fatal_only_where_that_was_asked_for(
 # ---------------------------------------------------------------------- one at a time, and its end
 
 
+@proves("OAUTH-17")
 def test_many_refusals_are_one_sign_in(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded() as (issuer, server):
@@ -448,6 +474,7 @@ def test_many_refusals_are_one_sign_in(tmp_path: Path) -> None:
     played(scene)
 
 
+@proves("OAUTH-34")
 def test_a_sign_in_ends_with_the_last_request_that_waits_for_it(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded() as (_, server):
@@ -467,6 +494,7 @@ def test_a_sign_in_ends_with_the_last_request_that_waits_for_it(tmp_path: Path) 
     played(scene)
 
 
+@proves("OAUTH-08", "ERR-57")
 def test_a_request_is_met_by_one_sign_in_and_then_refused(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded() as (issuer, server):
@@ -482,6 +510,7 @@ def test_a_request_is_met_by_one_sign_in_and_then_refused(tmp_path: Path) -> Non
     played(scene)
 
 
+@proves("OAUTH-08", "B147")
 def test_a_step_up_asks_for_more_and_loses_nothing(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded(demands=Demands(metadata={"scopes_supported": ["r"]})) as (issuer, server):
@@ -519,6 +548,7 @@ def test_a_403_that_asks_for_nothing_is_no_reason_to_sign_in_again(tmp_path: Pat
 # ---------------------------------------------------------------------- through the client
 
 
+@proves("OAUTH-13")
 def test_later_the_client_is_asked_with_the_whole_url(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded() as (issuer, server):
@@ -533,6 +563,7 @@ def test_later_the_client_is_asked_with_the_whole_url(tmp_path: Path) -> None:
     played(scene)
 
 
+@proves("OAUTH-14", "OAUTH-15", "OAUTH-16", "ERR-58")
 @pytest.mark.parametrize(
     ("someone", "detail"),
     [
@@ -562,6 +593,7 @@ def test_a_client_that_does_not_open_it_is_left_alone_for_a_minute(
     played(scene)
 
 
+@proves("OAUTH-16")
 def test_a_failure_through_the_client_starts_the_minute_too(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded(Behaviour(redirect_error="server_error")) as (_, server):

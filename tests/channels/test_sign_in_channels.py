@@ -24,9 +24,8 @@ from dragoman.transports.http.loss import Loss, Lost
 from dragoman.transports.http.reading import Reading
 from dragoman.transports.http.session import SessionChannel
 from dragoman.transports.http.target import Header, Target
+from support.proofs import proves
 from support.signing_in import account
-
-PROVES = ("OAUTH-08", "HTTP-06", "HTTP-07", "HTTP-08", "HTTP-11", "LOSS-06", "B47", "B152")
 
 
 @dataclass
@@ -110,6 +109,7 @@ def test_what_is_refused_is_sent_again_with_what_was_got() -> None:
     played(scene)
 
 
+@proves("B47")
 @pytest.mark.parametrize("status", [400, 404, 407, 500])
 def test_only_401_and_403_are_refusals(status: int) -> None:
     async def script(request: Request) -> None:
@@ -124,6 +124,7 @@ def test_only_401_and_403_are_refusals(status: int) -> None:
     played(scene)
 
 
+@proves("HTTP-11")
 def test_no_token_goes_to_another_origin_and_none_of_its_refusals_is_met() -> None:
     async def elsewhere(request: Request) -> None:
         await request.answer(b"", 401, None)
@@ -164,6 +165,7 @@ def test_a_sign_in_that_failed_is_the_loss_of_its_request(kind: type[HttpChannel
     played(scene)
 
 
+@proves("HTTP-06", "HTTP-07", "HTTP-08", "B152")
 def test_a_sign_in_goes_through_the_proxy_and_takes_no_header_of_the_users_along(tmp_path: Path) -> None:
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
@@ -211,6 +213,7 @@ def test_a_sign_in_goes_through_the_proxy_and_takes_no_header_of_the_users_along
     played(scene)
 
 
+@proves("LOSS-06")
 def test_a_stream_of_changes_begins_no_sign_in() -> None:
     async def script(request: Request) -> None:
         await request.answer(b"", 401, None)
@@ -230,6 +233,7 @@ def test_a_stream_of_changes_begins_no_sign_in() -> None:
     played(scene)
 
 
+@proves("LOSS-06")
 def test_the_stream_of_a_session_waits_for_the_sign_in_of_another_request() -> None:
     opened = asyncio.Event()
 

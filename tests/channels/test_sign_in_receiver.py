@@ -15,11 +15,7 @@ from dragoman.signin.failure import Failed
 from dragoman.signin.options import Options
 from dragoman.signin.receiver import CONNECTIONS, Receiver, listening
 from support.authorization import fetched
-
-PROVES = (
-    *("OAUTH-09", "OAUTH-10", "OAUTH-24", "OAUTH-25", "OAUTH-26", "OAUTH-27", "OAUTH-28", "OAUTH-29", "OAUTH-30"),
-    *("OAUTH-31", "OAUTH-35", "ERR-50", "ERR-52", "B151"),
-)
+from support.proofs import proves
 
 URL = "https://as.example/authorize?state=s"
 STATE = "the-state"
@@ -49,6 +45,7 @@ async def opened(token: str | None = TOKEN, head_time: float = 5.0) -> AsyncGene
         await receiver.close()
 
 
+@proves("OAUTH-09")
 def test_a_redirect_with_the_state_ends_the_wait_and_shows_a_page() -> None:
     async def scene() -> None:
         async with opened() as one:
@@ -82,6 +79,7 @@ def test_an_error_ends_the_wait_as_well() -> None:
     played(scene)
 
 
+@proves("OAUTH-27", "OAUTH-30")
 @pytest.mark.parametrize(
     ("path", "method", "status"),
     [
@@ -127,6 +125,7 @@ def test_a_page_of_another_site_reaches_nothing_by_another_name(host: str) -> No
     played(scene)
 
 
+@proves("OAUTH-24", "OAUTH-25", "OAUTH-26", "ERR-50")
 def test_the_start_url_leads_on_once() -> None:
     async def scene() -> None:
         async with opened() as one:
@@ -145,6 +144,7 @@ def test_the_start_url_leads_on_once() -> None:
     played(scene)
 
 
+@proves("OAUTH-28")
 def test_a_second_use_after_the_redirect_is_warned_of_and_ends_nothing() -> None:
     async def scene() -> None:
         async with opened() as one:
@@ -159,6 +159,7 @@ def test_a_second_use_after_the_redirect_is_warned_of_and_ends_nothing() -> None
     played(scene)
 
 
+@proves("OAUTH-29")
 def test_without_a_token_there_is_no_start_url() -> None:
     async def scene() -> None:
         async with opened(None) as one:
@@ -169,6 +170,7 @@ def test_without_a_token_there_is_no_start_url() -> None:
     played(scene)
 
 
+@proves("OAUTH-10", "OAUTH-35", "ERR-52", "B151")
 def test_nobody_else_can_have_the_port_and_a_port_that_is_taken_is_told() -> None:
     async def scene() -> None:
         async with opened() as one:
@@ -186,6 +188,7 @@ def test_nobody_else_can_have_the_port_and_a_port_that_is_taken_is_told() -> Non
     played(scene)
 
 
+@proves("OAUTH-31")
 @pytest.mark.parametrize(
     "data", [b"G", b"GET /callback HTTP/1.1\r\n", b"x" * (17 << 10), b"\x00\xff\r\n\r\n", b"\r\n\r\n"]
 )

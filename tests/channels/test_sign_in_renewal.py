@@ -17,9 +17,8 @@ from dragoman.signin.account import Visit
 from dragoman.signin.failure import Failed
 from support.authorization import Behaviour, guarded
 from support.processes import eventually
+from support.proofs import proves
 from support.signing_in import KEY, Bench, account, free_port
-
-PROVES = ("INIT-12", "STORE-09", "OAUTH-17", "B134", "B136", "B149", "B150")
 
 
 async def signed_in(one: Bench) -> str:
@@ -44,6 +43,7 @@ def test_a_refused_token_is_renewed_without_a_person(tmp_path: Path) -> None:
     played(scene)
 
 
+@proves("INIT-12", "STORE-09")
 def test_a_token_that_is_about_to_end_is_renewed_before_it_is_used(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded(Behaviour(life=0.5)) as (issuer, server):
@@ -59,6 +59,7 @@ def test_a_token_that_is_about_to_end_is_renewed_before_it_is_used(tmp_path: Pat
     played(scene)
 
 
+@proves("B136")
 def test_a_renewal_that_names_no_refresh_token_and_no_scope_keeps_them(tmp_path: Path) -> None:
     async def scene() -> None:
         port = free_port()
@@ -74,6 +75,7 @@ def test_a_renewal_that_names_no_refresh_token_and_no_scope_keeps_them(tmp_path:
     played(scene)
 
 
+@proves("OAUTH-17")
 def test_many_requests_of_one_process_are_one_renewal(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded() as (issuer, server):
@@ -137,6 +139,7 @@ def test_a_token_that_was_used_and_has_ended_is_never_sent_again(tmp_path: Path)
     played(scene)
 
 
+@proves("STORE-09")
 def test_a_token_serves_until_its_end_while_it_cannot_be_renewed(tmp_path: Path) -> None:
     async def scene() -> None:
         with guarded(Behaviour(life=3.0)) as (issuer, server):
@@ -150,6 +153,7 @@ def test_a_token_serves_until_its_end_while_it_cannot_be_renewed(tmp_path: Path)
     played(scene)
 
 
+@proves("B134")
 def test_two_processes_renew_once_and_share_the_result(tmp_path: Path) -> None:
     async def scene() -> None:
         port = free_port()
@@ -166,6 +170,7 @@ def test_two_processes_renew_once_and_share_the_result(tmp_path: Path) -> None:
     played(scene)
 
 
+@proves("B149")
 def test_two_processes_sign_in_once(tmp_path: Path) -> None:
     async def scene() -> None:
         port = free_port()
@@ -199,6 +204,7 @@ def test_who_waited_for_a_sign_in_that_was_denied_does_not_ask_again(tmp_path: P
     played(scene)
 
 
+@proves("B149", "B150")
 def test_who_waits_takes_over_when_the_first_process_is_killed(tmp_path: Path) -> None:
     code = """
         import asyncio, sys

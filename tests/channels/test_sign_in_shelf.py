@@ -16,9 +16,8 @@ from dragoman.signin.record import Record
 from dragoman.signin.shelf import Shelf
 from dragoman.signin.stores import StoreFailed
 from dragoman.signin.tokens import Tokens
+from support.proofs import proves
 from unit.signin.stores.test_keychain import Ring
-
-PROVES = ("STORE-01", "STORE-05", "STORE-06", "STORE-07", "STORE-08", "STORE-10")
 
 SECRET = bytes(range(32))
 KEY = Key("https://m.example/mcp", "default", "http://127.0.0.1:1/callback")
@@ -50,6 +49,7 @@ def test_a_record_comes_back_and_is_listed_and_marked(tmp_path: Path) -> None:
     assert not [file for file in tmp_path.iterdir() if b"s3cr3t" in file.read_bytes()]
 
 
+@proves("STORE-07")
 @pytest.mark.parametrize(
     "other",
     [
@@ -70,6 +70,7 @@ def test_a_record_is_for_one_server_account_redirect_and_client(other: Key, tmp_
     assert "m.example" not in KEY.name
 
 
+@proves("STORE-08")
 def test_a_broken_index_is_begun_anew_and_sign_ins_go_on(tmp_path: Path) -> None:
     async def scene() -> None:
         notes: list[str] = []
@@ -96,6 +97,7 @@ def test_many_writers_lose_nothing_of_the_index(tmp_path: Path) -> None:
     played(scene)
 
 
+@proves("STORE-01", "STORE-05")
 def test_memory_says_why_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene() -> None:
         notes: list[str] = []
@@ -118,6 +120,7 @@ class Broken(Ring):
         self.is_locked = True
 
 
+@proves("STORE-06")
 def test_a_keychain_that_stops_answering_is_replaced_for_the_rest_of_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +143,7 @@ def test_a_keychain_that_stops_answering_is_replaced_for_the_rest_of_the_process
     played(scene)
 
 
+@proves("STORE-10")
 def test_a_keychain_that_never_answers_is_not_waited_for_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,8 +12,7 @@ from channels.scripted_http import Request, event, played, served
 from channels.scripted_session import LOG, QUICK, accept, no_stream, result
 from channels.scripted_sse import Stream, streaming
 from dragoman.faults import Cause
-
-PROVES = ("HTTP-10", "HTTP-11", "SIZE-04", "B122", "B124", "B126", "B128", "B129")
+from support.proofs import proves
 
 
 def test_a_conversation() -> None:
@@ -48,6 +47,7 @@ def test_a_conversation() -> None:
     played(scene)
 
 
+@proves("B126", "B128", "B129")
 @pytest.mark.parametrize("step", [1, 3, 1000])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_a_stream_in_any_chunks(end: str, step: int) -> None:
@@ -124,6 +124,7 @@ def test_an_endpoint_elsewhere_is_refused(endpoint: str) -> None:
     played(scene)
 
 
+@proves("B124")
 @pytest.mark.parametrize("endpoint", ["/messages?s=1", "http://127.0.0.1:PORT/messages?s=1"])
 def test_a_server_behind_a_prefix_is_found_below_it(endpoint: str) -> None:
     async def scene() -> None:
@@ -148,6 +149,7 @@ def test_a_server_behind_a_prefix_is_found_below_it(endpoint: str) -> None:
     played(scene)
 
 
+@proves("B124")
 @pytest.mark.parametrize(("endpoint", "tries"), [("/messages", 2), ("messages", 1), ("?s=1", 1)])
 def test_an_endpoint_that_is_nowhere_is_told(endpoint: str, tries: int) -> None:
     async def post(request: Request) -> None:
@@ -309,6 +311,7 @@ def test_any_good_status_accepts(status: int) -> None:
     played(scene)
 
 
+@proves("HTTP-10", "B122")
 def test_a_post_that_fails_is_told_of_its_request_alone() -> None:
     async def scene() -> None:
         async def post(request: Request) -> None:
@@ -424,6 +427,7 @@ def test_while_paused_nothing_flows() -> None:
     played(scene)
 
 
+@proves("HTTP-11")
 def test_a_redirected_stream_takes_its_endpoint_along_and_no_header_of_the_users() -> None:
     async def scene() -> None:
         stream = Stream("/post")

@@ -17,8 +17,8 @@ from dragoman.transports.http.address import address
 from dragoman.transports.http.bounds import Bounds
 from dragoman.transports.http.sse_renewal import RenewedSse
 from dragoman.transports.http.target import Target
+from support.proofs import proves
 
-PROVES = ("B53", "B98", "B131", "EXIT-05")
 END = b"0\r\n\r\n"
 
 
@@ -71,6 +71,7 @@ async def talking(old: Old, limits: Limits = QUICK) -> AsyncGenerator[tuple[Serv
             await channel.aclose()
 
 
+@proves("B53", "B131")
 def test_what_was_open_is_lost_and_what_follows_goes_to_a_new_stream() -> None:
     async def scene() -> None:
         old = Old(muted=True)
@@ -99,6 +100,7 @@ def test_what_was_open_is_lost_and_what_follows_goes_to_a_new_stream() -> None:
     played(scene)
 
 
+@proves("B98")
 def test_a_stream_that_lived_for_a_while_is_followed_by_another_unasked() -> None:
     async def scene() -> None:
         old = Old()
@@ -111,6 +113,7 @@ def test_a_stream_that_lived_for_a_while_is_followed_by_another_unasked() -> Non
     played(scene)
 
 
+@proves("EXIT-05")
 def test_a_new_stream_that_cannot_be_had_is_the_loss_of_what_waits_and_is_tried_again() -> None:
     async def scene() -> None:
         old = Old()

@@ -22,8 +22,7 @@ from dragoman.transports.http.address import address
 from dragoman.transports.http.target import Header, Target
 from dragoman.transports.http.unpinned import AnyChannel
 from dragoman.transports.http.upstream import AnyUrl
-
-PROVES = ("B47", "B48", "NEG-06", "NEG-09", "HTTP-09")
+from support.proofs import proves
 
 
 @asynccontextmanager
@@ -45,6 +44,7 @@ def opened(side: SseSide) -> list[str]:
     return [type(channel).__name__ for channel in side.channel._open]  # pyright: ignore[reportPrivateUsage]
 
 
+@proves("NEG-06")
 def test_messages_of_the_modern_era_are_posts_of_their_own() -> None:
     async def modern(request: Request) -> None:
         await request.result(tools=[])
@@ -108,6 +108,7 @@ async def bare(request: Request, status: int) -> None:
     await request.answer(b"", status, None)
 
 
+@proves("B48")
 @pytest.mark.parametrize("status", [400, 404, 405])
 def test_http_and_sse_is_tried_with_the_same_initialize_when_a_post_is_not_served(status: int) -> None:
     stream = Stream()
@@ -222,6 +223,7 @@ def found(script: Script) -> tuple[Ready | Fault | ServerError, Era | None]:
 STATUSES = (401, 403, 407, 408, 429, 500, 502, 503)
 
 
+@proves("B47")
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("with_error", [False, True], ids=["bare", "with a JSON-RPC error"])
 def test_who_asks_and_how_busy_a_server_is_says_nothing_of_its_era(status: int, with_error: bool) -> None:
@@ -268,6 +270,7 @@ async def fine_page(request: Request) -> None:
 REFUSALS: list[Script] = [bad_version, empty, html, not_allowed, unknown_method, no_session, fine_page]
 
 
+@proves("B48")
 @pytest.mark.parametrize("refuse", REFUSALS)
 def test_whatever_an_older_server_says_to_the_probe_it_gets_its_handshake(refuse: Script) -> None:
     sessions = Sessions()
@@ -293,6 +296,7 @@ def test_an_error_of_modern_servers_stands(code: int) -> None:
     assert (outcome.code, era) == (code, Era.MODERN)
 
 
+@proves("NEG-09")
 def test_a_server_that_nobody_can_reach_is_of_no_era() -> None:
     finding = Finding()
 

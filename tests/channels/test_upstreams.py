@@ -14,8 +14,7 @@ from dragoman.transports.child import PipeLines
 from dragoman.transports.http.address import address
 from dragoman.transports.http.target import Target
 from dragoman.transports.http.upstream import AnyUrl, SessionUrl, SseUrl, Url
-
-PROVES = ("HTTP-09",)
+from support.proofs import proves
 
 
 class Told:
@@ -118,6 +117,7 @@ def test_the_end_of_the_one_stream_is_told() -> None:
     played(scene)
 
 
+@proves("HTTP-09")
 @pytest.mark.parametrize("kind", [Url, SessionUrl, SseUrl, AnyUrl])
 def test_an_environment_that_cannot_be_used_is_told_at_once(kind: type[Url]) -> None:
     async def scene() -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from support.authorization import guarded
 from support.processes import Bridge, eventually, text_of
+from support.proofs import proves
 from support.signing_in import KEY, free_port
-
-PROVES = ("OAUTH-24", "OAUTH-25", "OAUTH-30")
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OPENER = """#!{python}
@@ -29,6 +28,7 @@ pytestmark = [
 ]
 
 
+@proves("OAUTH-24", "OAUTH-25", "OAUTH-30")
 def test_a_browser_goes_from_the_start_url_to_the_page_that_says_so(tmp_path: Path) -> None:
     opener = tmp_path / "opener"
     opener.write_text(OPENER.format(python=sys.executable, chromium=CHROMIUM, folder=str(tmp_path)))

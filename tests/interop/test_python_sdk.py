@@ -19,8 +19,8 @@ from mcp.shared.exceptions import MCPError
 from pydantic import FileUrl
 
 from support.processes import DRAGOMAN, WAIT
+from support.proofs import proves
 
-PROVES = ("QA-04",)
 pytestmark = [
     pytest.mark.interop,
     pytest.mark.filterwarnings("ignore"),  # the SDK warns of what its newest revision has deprecated
@@ -130,6 +130,7 @@ def in_time(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
     return run
 
 
+@proves("QA-04")
 @in_time
 async def test_lists_calls_prompts_resources_and_completion_arrive() -> None:
     async with bridged() as guest:
@@ -170,6 +171,7 @@ async def test_lists_calls_prompts_resources_and_completion_arrive() -> None:
         assert (await client.complete(mood, {"name": "mood", "value": "c"})).completion.values == ["cosy"]
 
 
+@proves("QA-04")
 @in_time
 async def test_errors_of_the_server_arrive_with_code_message_and_data() -> None:
     async with bridged() as guest:
@@ -182,6 +184,7 @@ async def test_errors_of_the_server_arrive_with_code_message_and_data() -> None:
         assert caught.value.error.data == {"uri": "menu://nowhere"}
 
 
+@proves("QA-04")
 @in_time
 async def test_progress_arrives_in_order_and_before_the_result() -> None:
     async with bridged() as guest:
@@ -189,6 +192,7 @@ async def test_progress_arrives_in_order_and_before_the_result() -> None:
         assert guest.progress == [(plate, 5, f"plate {plate}") for plate in range(1, 6)]
 
 
+@proves("QA-04")
 @in_time
 async def test_a_call_that_is_given_up_is_cancelled_at_the_server() -> None:
     async with bridged() as guest:
@@ -202,6 +206,7 @@ async def test_a_call_that_is_given_up_is_cancelled_at_the_server() -> None:
         assert len(guest.progress) == heard
 
 
+@proves("QA-04")
 @in_time
 async def test_several_rounds_of_forms_end_in_structured_output() -> None:
     async with bridged() as guest:
@@ -211,6 +216,7 @@ async def test_several_rounds_of_forms_end_in_structured_output() -> None:
         assert [params.message for params in guest.asked] == ["For which evening?", "Which seat?"]
 
 
+@proves("QA-04")
 @in_time
 async def test_pages_sampling_and_roots_are_asked_of_the_client() -> None:
     async with bridged() as guest:
@@ -225,6 +231,7 @@ async def test_pages_sampling_and_roots_are_asked_of_the_client() -> None:
         assert guest.asked[-1] == "roots"
 
 
+@proves("QA-04")
 @in_time
 async def test_a_client_that_cannot_be_asked_gets_an_error_and_goes_on() -> None:
     async with bridged(asks=False) as guest:
@@ -235,6 +242,7 @@ async def test_a_client_that_cannot_be_asked_gets_an_error_and_goes_on() -> None
         assert guest.asked == []
 
 
+@proves("QA-04")
 @in_time
 async def test_changes_updates_and_logs_arrive_while_the_client_wants_them() -> None:
     async with bridged() as guest:

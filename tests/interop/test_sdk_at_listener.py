@@ -21,8 +21,8 @@ from mcp.shared.exceptions import MCPError
 from interop.test_sdk_at_url import running
 from support.listening import Listening
 from support.processes import DRAGOMAN, WAIT
+from support.proofs import proves
 
-PROVES = ("QA-04", "THTTP-01", "B86", "B87")
 pytestmark = [
     pytest.mark.interop,
     pytest.mark.filterwarnings("ignore"),  # the SDK warns of what its newest revision has deprecated
@@ -72,6 +72,7 @@ def text_of(result: types.CallToolResult) -> str:
     return block.text
 
 
+@proves("QA-04", "THTTP-01")
 @EVERY_SERVER
 @EVERY_MODE
 def test_lists_calls_prompts_and_resources_arrive(server: str, mode: Mode) -> None:
@@ -96,6 +97,7 @@ def test_lists_calls_prompts_and_resources_arrive(server: str, mode: Mode) -> No
         in_time(scene, one.url)
 
 
+@proves("QA-04", "B86", "B87")
 @EVERY_SERVER
 @EVERY_MODE
 def test_questions_and_progress_arrive_while_a_call_runs(server: str, mode: Mode) -> None:
@@ -115,6 +117,7 @@ def test_questions_and_progress_arrive_while_a_call_runs(server: str, mode: Mode
         in_time(scene, one.url)
 
 
+@proves("QA-04")
 @EVERY_SERVER
 def test_a_session_hears_of_changes(server: str) -> None:
     async def scene(url: str) -> None:

@@ -19,8 +19,8 @@ from dragoman.transports.http.session import SessionChannel
 from dragoman.transports.http.sse import SseChannel
 from dragoman.transports.http.target import Target
 from support.processes import Bridge
+from support.proofs import proves
 
-PROVES = ("QA-04", "B48", "B53", "B108", "B126")
 pytestmark = pytest.mark.interop
 
 SERVER = Path(__file__).with_name("sdk_at_url.py")
@@ -53,6 +53,7 @@ async def talking(kind: str, port: int) -> AsyncGenerator[SessionSide, None]:
         await side.channel.aclose()
 
 
+@proves("B48")
 @pytest.mark.parametrize(("kind", "path"), [("session", "mcp"), ("json", "mcp"), ("sse", "sse")])
 def test_the_bridge_finds_out_what_is_at_the_url(kind: str, path: str) -> None:
     with running(kind) as port, Bridge((), words=[f"http://127.0.0.1:{port}/{path}"]) as bridge:
@@ -74,6 +75,7 @@ def text_of(answer: Any) -> str:
     return answer["result"]["content"][0]["text"]
 
 
+@proves("QA-04", "B126")
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
 @pytest.mark.parametrize("kind", ["session", "json", "sse"])
 def test_a_conversation(kind: str, revision: str) -> None:
@@ -96,6 +98,7 @@ def test_a_conversation(kind: str, revision: str) -> None:
     played(scene)
 
 
+@proves("QA-04")
 @pytest.mark.parametrize("kind", ["session", "sse"])
 def test_a_server_asks_and_is_answered(kind: str) -> None:
     async def scene() -> None:
@@ -125,6 +128,7 @@ def test_a_stream_that_the_server_leaves_is_resumed() -> None:
     played(scene)
 
 
+@proves("B53", "B108")
 def test_a_server_that_was_started_again_serves_the_next_call() -> None:
     async def scene() -> None:
         with ExitStack() as first:

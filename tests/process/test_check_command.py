@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from support.processes import DRAGOMAN, WAIT, run
+from support.proofs import proves
 
-PROVES = ("CHECK-01", "CHECK-02", "CHECK-04")
 pytestmark = pytest.mark.process
 
 REPLY = b'{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","content":[],"structuredContent":[1.50]}}'
@@ -26,6 +26,7 @@ sys.stderr.write(f"{code} {seen} {sorted(loaded)}")
 """
 
 
+@proves("CHECK-02")
 @pytest.mark.parametrize(
     "words",
     [
@@ -43,6 +44,7 @@ def test_no_socket_is_opened_and_no_process_started(words: tuple[str, ...]) -> N
     assert done.stderr.decode() == f"{code} [] []"
 
 
+@proves("CHECK-01")
 def test_the_reply_may_come_from_standard_input_or_a_file(tmp_path: Path) -> None:
     file = tmp_path / "reply.json"
     file.write_bytes(REPLY)
@@ -62,6 +64,7 @@ def test_the_report_for_a_machine_is_one_line() -> None:
     assert report["refusal"]["wouldHelp"] == ["--allow-downgrade"]
 
 
+@proves("CHECK-04")
 def test_nothing_of_an_unreadable_reply_is_repeated() -> None:
     done = run("check", "-", stdin=b"secret-of-mine")
     assert (done.returncode, done.stdout) == (2, b"")

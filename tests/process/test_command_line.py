@@ -12,11 +12,8 @@ from pathlib import Path
 import pytest
 
 from support.processes import WAIT, Bridge, Scripted, cause_of, initialize, run, text_of
+from support.proofs import proves
 
-PROVES = (
-    *("CLI-01", "CLI-04", "CLI-05", "CLI-06", "CLI-08", "CLI-09", "CLI-10", "CLI-11", "CLI-12", "CLI-13", "CLI-14"),
-    *("EXIT-01", "EXIT-03", "EXIT-04", "BCLI-01", "BCLI-04", "REV-13", "IRES-08", "TIME-06", "ERR-30"),
-)
 pytestmark = pytest.mark.process
 
 Make = Callable[..., Scripted]
@@ -42,6 +39,7 @@ WORDS = ["--", "--help", "--version", "https://example.com/x?y=z", "", " two  wo
 EVERY_BYTE = bytes(range(1, 256))
 
 
+@proves("CLI-01")
 @pytest.mark.parametrize("early", [True, False], ids=["spawned early", "spawned late"])
 def test_words_behind_the_dashes_reach_the_server_byte_for_byte(scripted: Make, early: bool) -> None:
     server = scripted()
@@ -57,6 +55,7 @@ def test_words_behind_the_dashes_reach_the_server_byte_for_byte(scripted: Make, 
     assert told[-len(mine) :] == mine
 
 
+@proves("BCLI-04")
 def test_the_general_form_splits_the_command_as_a_shell_does(scripted: Make) -> None:
     server = scripted()
     command = " ".join(f"'{word}'" for word in server.command) + """ "two  words" 'it "is"' a\\ b $HOME *"""
@@ -67,6 +66,7 @@ def test_the_general_form_splits_the_command_as_a_shell_does(scripted: Make) -> 
     assert [bytes.fromhex(word).decode() for word in told[-5:]] == mine
 
 
+@proves("EXIT-01", "BCLI-01")
 def test_the_bridge_may_be_named_and_its_listener_given(scripted: Make) -> None:
     server = scripted()
     with Bridge([], words=["bridge", "--listen=stdio:.", "--", *server.command]) as bridge:
@@ -75,6 +75,7 @@ def test_the_bridge_may_be_named_and_its_listener_given(scripted: Make) -> None:
         assert bridge.end() == 0
 
 
+@proves("EXIT-03", "EXIT-04", "BCLI-04", "REV-13")
 @pytest.mark.parametrize(
     "words",
     [
@@ -129,6 +130,7 @@ def test_a_slip_is_answered_with_what_may_have_been_meant(words: list[str], told
 # ---------------------------------------------------------------------- help and version
 
 
+@proves("CLI-09")
 @pytest.mark.parametrize("words", [["--help"], ["-h"], ["bridge", "--help"], ["--name", "x", "--help"]], ids=" ".join)
 def test_help_is_written_to_standard_output_and_starts_nothing(scripted: Make, words: list[str]) -> None:
     server = scripted()
@@ -139,6 +141,7 @@ def test_help_is_written_to_standard_output_and_starts_nothing(scripted: Make, w
     assert not server.pids()
 
 
+@proves("CLI-05", "CLI-08", "TIME-06")
 def test_the_options_are_explained_with_their_defaults() -> None:
     text = " ".join(run("bridge", "--help").stdout.decode().split())
     for option in ("--profile", "--name", "--log", "--allow-downgrade"):
@@ -147,6 +150,7 @@ def test_the_options_are_explained_with_their_defaults() -> None:
         assert default in text
 
 
+@proves("CLI-09")
 def test_the_version_is_written_to_standard_output_and_starts_nothing(scripted: Make) -> None:
     server = scripted()
     done = run("--version", "--", *server.command, stdin=HELLO)
@@ -158,6 +162,7 @@ def test_the_version_is_written_to_standard_output_and_starts_nothing(scripted: 
 # ---------------------------------------------------------------------- options and values
 
 
+@proves("CLI-04", "CLI-10", "CLI-11", "IRES-08")
 def test_an_option_takes_its_value_behind_an_equals_sign_or_from_the_next_word_and_the_last_one_counts(
     scripted: Make,
 ) -> None:
@@ -173,6 +178,7 @@ def test_an_option_takes_its_value_behind_an_equals_sign_or_from_the_next_word_a
             assert bridge.open()["serverInfo"]["name"] == name
 
 
+@proves("IRES-08")
 def test_without_a_name_the_file_of_the_command_is_the_name(scripted: Make, tmp_path: Path) -> None:
     program = tmp_path / "weather-server.sh"
     words = " ".join(f"'{word}'" for word in scripted().command)
@@ -186,6 +192,7 @@ NUMBERS = ("--discover-timeout", "--max-line-bytes", "--progress-rate")
 NO_NUMBERS = ("+5", "-5", " 5", "5 ", "5_0", "5s", "1e3", "0x10", "5.0", "0", "٥", "")
 
 
+@proves("CLI-05", "CLI-12")
 def test_a_number_with_anything_but_digits_is_refused() -> None:
     for option in NUMBERS:
         cause, _ = refused(option, "5s", "--", "server")
@@ -195,6 +202,7 @@ def test_a_number_with_anything_but_digits_is_refused() -> None:
         assert "--discover-timeout" in cause
 
 
+@proves("CLI-06")
 def test_the_line_limit_has_bounds(scripted: Make) -> None:
     for text in ("0", "1073741825"):
         refused("--max-line-bytes", text, "--", "server")
@@ -202,6 +210,7 @@ def test_the_line_limit_has_bounds(scripted: Make) -> None:
         assert run("--max-line-bytes", text, "--", "server").returncode == 0
 
 
+@proves("CLI-06")
 def test_the_default_line_limit_is_64_mib(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -214,6 +223,7 @@ def test_the_default_line_limit_is_64_mib(scripted: Make) -> None:
         assert "67108864" in bridge.frames[-1]["error"]["data"]["detail"]
 
 
+@proves("CLI-05", "TIME-06", "ERR-30")
 def test_a_server_that_says_nothing_fails_initialize_when_its_time_is_over(scripted: Make) -> None:
     server = scripted("--mute")
     with Bridge(server.command, "--discover-timeout", "1") as bridge:
@@ -228,6 +238,7 @@ def test_a_server_that_says_nothing_fails_initialize_when_its_time_is_over(scrip
     assert [frame["method"] for frame in server.received()] == ["server/discover", "initialize"]
 
 
+@proves("CLI-08")
 def test_the_log_level_says_how_much_is_logged(scripted: Make) -> None:
     heard: dict[str, set[str]] = {}
     for level in ("err", "warn", "info", "debug"):
@@ -245,6 +256,7 @@ def test_the_log_level_says_how_much_is_logged(scripted: Make) -> None:
         assert "--log-level" in cause
 
 
+@proves("CLI-04", "CLI-10", "CLI-13", "EXIT-03")
 @pytest.mark.parametrize(
     ("words", "named"),
     [
@@ -276,6 +288,7 @@ def test_a_file_for_the_log_that_cannot_be_written_is_a_wrong_argument(scripted:
     assert not server.pids()
 
 
+@proves("CLI-14")
 @pytest.mark.parametrize(
     "words",
     [
@@ -309,6 +322,7 @@ def test_no_diagnostic_repeats_a_value(words: list[str]) -> None:
     assert SECRET not in cause + usage
 
 
+@proves("CLI-14")
 def test_no_word_of_the_server_s_command_is_in_the_log(scripted: Make) -> None:
     with Bridge([f"/nonexistent/{SECRET}", SECRET], "--log-level", "debug") as bridge:
         bridge.send(initialize(id=1))

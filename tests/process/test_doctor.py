@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from support.processes import DRAGOMAN, OLDER, WAIT, Scripted, as_at_a_terminal, eventually, run
+from support.proofs import proves
 
-PROVES = ("B42", "B45")
 pytestmark = pytest.mark.process
 
 Make = Callable[..., Scripted]
@@ -28,6 +28,7 @@ def report(*words: str, code: int = 0, env: dict[str, str] | None = None) -> dic
     return json.loads(line)
 
 
+@proves("B45")
 def test_a_modern_server_is_read_and_ended(scripted: Make) -> None:
     server = scripted()
     found = report("--", *server.command)
@@ -60,6 +61,7 @@ def test_a_server_that_ignores_what_it_does_not_know_is_warned_of(scripted: Make
     assert any("costs 5 s" in text for text in found["warnings"])
 
 
+@proves("B42")
 @pytest.mark.parametrize(
     ("name", "program"),
     [

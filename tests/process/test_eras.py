@@ -18,8 +18,8 @@ import pytest
 
 from dragoman.faults import HINT
 from support.processes import OLDER, Bridge, Scripted, cause_of, eventually, initialize, is_gone, text_of
+from support.proofs import proves
 
-PROVES = ("B42", "B43", "B45", "B47", "B48", "NEG-06", "NEG-09")
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(sys.platform == "win32", reason="file locks and pidfds are those of POSIX"),
@@ -42,6 +42,7 @@ def test_a_legacy_client_and_a_legacy_command_simply_work(scripted: Make, revisi
     assert is_gone(pid)
 
 
+@proves("B42")
 @pytest.mark.parametrize("at_discover", ["exit", "error-exit"])
 def test_a_server_that_ends_at_the_probe_is_started_once_more(scripted: Make, at_discover: str) -> None:
     server = scripted("--at-discover", at_discover, script=OLDER)
@@ -58,6 +59,7 @@ def test_a_server_that_ends_at_the_probe_is_started_once_more(scripted: Make, at
     assert len(server.pids()) == 2
 
 
+@proves("B43")
 def test_a_server_that_ignores_the_probe_gets_its_handshake_after_a_short_time(scripted: Make) -> None:
     server = scripted("--at-discover", "ignore", script=OLDER)
     started = time.monotonic()
@@ -113,6 +115,7 @@ def test_what_a_listener_s_server_thinks_of_the_probe_is_no_use_to_anybody(scrip
     assert b"input_value='server/discover'" not in bridge.stderr
 
 
+@proves("B45")
 @pytest.mark.parametrize("at_discover", ["error", "exit", "error-exit"])
 def test_a_server_that_owns_a_file_never_meets_itself(scripted: Make, tmp_path: Path, at_discover: str) -> None:
     server = scripted("--at-discover", at_discover, "--lock", str(tmp_path / "lock"), script=OLDER)
@@ -211,6 +214,7 @@ def older(refusal: int = 400) -> Generator[tuple[str, list[str], type[Older]], N
         thread.join(10)
 
 
+@proves("B48")
 @pytest.mark.parametrize("refusal", [400, 404, 405])
 def test_a_legacy_client_and_a_legacy_url_simply_work(refusal: int) -> None:
     with older(refusal) as (url, seen, _), Bridge((), words=[url]) as bridge:
@@ -295,6 +299,7 @@ def together(clients: list[Client], work: Callable[[Client], Any]) -> list[Any]:
     return heard
 
 
+@proves("B45", "NEG-06")
 @pytest.mark.parametrize("at_discover", ["error", "exit"])
 def test_a_listener_gives_each_client_a_legacy_server_and_asks_its_era_once(scripted: Make, at_discover: str) -> None:
     server = scripted("--at-discover", at_discover, script=OLDER)
@@ -334,6 +339,7 @@ def test_a_listener_in_front_of_a_legacy_url() -> None:
     assert seen.count("DELETE") == 2
 
 
+@proves("B47")
 def test_a_listener_says_why_the_era_is_not_known_and_asks_again() -> None:
     with older(503) as (target, seen, handler), listening(target) as (_, url):
         for _ in range(2):
@@ -370,6 +376,7 @@ def test_a_listener_that_ends_while_it_asks_leaves_no_process(scripted: Make) ->
     assert all(is_gone(pid) for pid in server.pids())
 
 
+@proves("NEG-09")
 def test_a_listener_finds_the_era_out_anew_when_a_server_is_not_as_it_was(scripted: Make, tmp_path: Path) -> None:
     modern, legacy = scripted(), scripted(script=OLDER)
     link = tmp_path / "server"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from support.processes import Bridge, Scripted, initialize, parsed, text_of
+from support.proofs import proves
 
-PROVES = ("CHECK-05", "CHECK-06", "CHECK-07", "LOSSY-10")
 pytestmark = pytest.mark.process
 
 Make = Callable[..., Scripted]
@@ -50,6 +50,7 @@ def conversation(bridge: Bridge) -> list[str]:
     return lines
 
 
+@proves("CHECK-05")
 def test_every_frame_is_recorded_as_it_was_on_the_wire(scripted: Make, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl"
     server = scripted(*LISTENS)
@@ -68,6 +69,7 @@ def test_every_frame_is_recorded_as_it_was_on_the_wire(scripted: Make, tmp_path:
         assert sum(frame.get("method") == "notifications/tools/list_changed" for frame in answers) == 1
 
 
+@proves("CHECK-05")
 def test_the_record_is_in_the_order_of_what_happened(scripted: Make, tmp_path: Path) -> None:
     file = tmp_path / "frames.jsonl"
     with Bridge(scripted().command, f"--log={file}") as bridge:
@@ -90,6 +92,7 @@ def test_the_record_goes_to_standard_error_when_no_file_is_named(scripted: Make)
         assert passed(entries(b"\n".join(log) + b"\n"), "client", "<") == lines
 
 
+@proves("CHECK-07")
 def test_the_record_changes_nothing_that_either_side_gets(scripted: Make, tmp_path: Path) -> None:
     quiet, logged = scripted(*LISTENS), scripted(*LISTENS)
     with Bridge(quiet.command) as bridge:
@@ -138,6 +141,7 @@ def record_of_secrets(scripted: Make, file: Path, text: str) -> str:
     return record
 
 
+@proves("CHECK-06")
 def test_credentials_are_masked_in_the_record_and_nowhere_else(scripted: Make, tmp_path: Path) -> None:
     record = record_of_secrets(scripted, tmp_path / "frames.jsonl", "nothing to hide")
     assert not [secret for secret in HIDDEN if secret in record]
@@ -149,6 +153,7 @@ def test_credentials_are_masked_in_json_that_is_the_text_of_a_block(scripted: Ma
     assert not [secret for secret in HIDDEN if secret in record]
 
 
+@proves("LOSSY-10")
 def test_a_frame_that_was_changed_has_the_rules_that_changed_it_and_no_other_frame_has(
     scripted: Make, tmp_path: Path
 ) -> None:

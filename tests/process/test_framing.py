@@ -7,12 +7,8 @@ from typing import Any
 import pytest
 
 from support.processes import Bridge, Scripted, cause_of, parsed, text_of
+from support.proofs import proves
 
-PROVES = (
-    *("B01", "B03", "B05", "B07", "B09", "B11", "B12", "B14", "B16", "B18", "B19", "B20", "B22"),
-    *("B24", "B26", "B27", "B28", "B32"),
-    *("LINE-07", "LINE-08", "LINE-09", "LINE-10", "SIZE-02", "SIZE-06", "TSTDIO-02", "ORDER-07", "BCLI-06"),
-)
 pytestmark = pytest.mark.process
 
 Make = Callable[..., Scripted]
@@ -25,6 +21,7 @@ def complete(content: bytes, more: bytes = b"", id: bytes = b"$ID") -> str:
     return (frame + b"\n").decode("latin-1")
 
 
+@proves("B01")
 def test_line_and_paragraph_separators_do_not_end_a_line(scripted: Make) -> None:
     text = "before\u2028mid\u2029after\x85end"
     server = scripted()
@@ -35,6 +32,7 @@ def test_line_and_paragraph_separators_do_not_end_a_line(scripted: Make) -> None
     assert server.received("tools/call")[1]["params"]["arguments"] == {"text": text}
 
 
+@proves("B03")
 def test_a_line_that_is_not_utf8_costs_only_itself(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -45,6 +43,7 @@ def test_a_line_that_is_not_utf8_costs_only_itself(scripted: Make) -> None:
         assert len(warnings) == 1
 
 
+@proves("B05")
 def test_a_server_may_end_its_lines_with_cr_and_lf(scripted: Make) -> None:
     with Bridge(scripted("--crlf").command) as bridge:
         bridge.open()
@@ -53,6 +52,7 @@ def test_a_server_may_end_its_lines_with_cr_and_lf(scripted: Make) -> None:
         assert text_of(bridge.tool("echo", text="fine")) == "fine"
 
 
+@proves("B05", "TSTDIO-02")
 def test_a_client_may_end_its_lines_with_cr_and_lf(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -62,6 +62,7 @@ def test_a_client_may_end_its_lines_with_cr_and_lf(scripted: Make) -> None:
     assert not [line for line in server.lines() if line.endswith(b"\r")]
 
 
+@proves("B07")
 def test_a_banner_is_skipped_logged_in_short_and_never_shown_to_the_client(scripted: Make) -> None:
     noise = "Starting demo server v1\n\n=====\n" + "n" * 10_000 + "\n"
     with Bridge(scripted("--banner", noise).command) as bridge:
@@ -75,6 +76,7 @@ def test_a_banner_is_skipped_logged_in_short_and_never_shown_to_the_client(scrip
         assert len(bridge.frames) == 2
 
 
+@proves("B09")
 def test_lines_of_a_million_characters_pass_whole_both_ways(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -85,6 +87,7 @@ def test_lines_of_a_million_characters_pass_whole_both_ways(scripted: Make) -> N
     assert server.received("tools/call")[1]["params"]["arguments"] == {"text": text}
 
 
+@proves("B11")
 def test_a_character_may_be_cut_by_the_end_of_a_write(scripted: Make) -> None:
     text = "界" * 30_000
     with Bridge(scripted().command) as bridge:
@@ -105,6 +108,7 @@ def test_a_client_s_message_may_come_byte_by_byte_and_several_in_one_write(scrip
         assert [bridge.answer(id)["id"] for id in range(2, 30)] == list(range(2, 30))
 
 
+@proves("B12")
 def test_answers_in_one_write_and_a_last_one_without_line_end_all_arrive(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -119,6 +123,7 @@ def test_answers_in_one_write_and_a_last_one_without_line_end_all_arrive(scripte
         assert bridge.end() == 1
 
 
+@proves("B16")
 def test_an_answer_with_a_number_that_json_lacks_fails_its_call_only(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -129,6 +134,7 @@ def test_an_answer_with_a_number_that_json_lacks_fails_its_call_only(scripted: M
         assert text_of(bridge.tool("echo", text="fine")) == "fine"
 
 
+@proves("B18")
 def test_half_a_surrogate_pair_of_the_server_is_delivered_as_valid_text(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -136,6 +142,7 @@ def test_half_a_surrogate_pair_of_the_server_is_delivered_as_valid_text(scripted
         assert text_of(bridge.tool("raw", data=complete(rb"\ud83d\ude00"))) == "😀"
 
 
+@proves("B19")
 def test_half_a_surrogate_pair_of_the_client_loses_no_call(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -148,6 +155,7 @@ def test_half_a_surrogate_pair_of_the_client_loses_no_call(scripted: Make) -> No
         assert text_of(bridge.answer(2)) in ("\udc00", "\ufffd")
 
 
+@proves("B19")
 def test_an_id_with_half_a_surrogate_pair_comes_back_as_it_was_written(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -163,6 +171,7 @@ def nested_call(id: int, levels: int) -> bytes:
     return b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":%s}}\n' % (id, nested)
 
 
+@proves("B20", "SIZE-02", "ERR-36")
 def test_arguments_nested_too_deep_cost_only_their_own_call(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -176,6 +185,7 @@ def test_arguments_nested_too_deep_cost_only_their_own_call(scripted: Make) -> N
     assert len(server.received("tools/call")) == 1
 
 
+@proves("SIZE-02")
 def test_arguments_at_the_limit_of_levels_pass(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -183,6 +193,7 @@ def test_arguments_at_the_limit_of_levels_pass(scripted: Make) -> None:
         assert text_of(bridge.answer(2)) == ""
 
 
+@proves("SIZE-06")
 def test_a_line_of_a_million_brackets_breaks_nothing(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -192,6 +203,7 @@ def test_a_line_of_a_million_brackets_breaks_nothing(scripted: Make) -> None:
         assert text_of(bridge.tool("echo", text="fine")) == "fine"
 
 
+@proves("B22")
 def test_no_name_occurs_twice_in_params_that_reach_the_server(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -218,6 +230,7 @@ TWICE = (
 )
 
 
+@proves("B22")
 def test_an_envelope_that_says_something_twice_is_refused(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -236,6 +249,7 @@ IDS = (
 )
 
 
+@proves("B24", "B26", "B27", "BCLI-06")
 def test_an_answer_has_the_id_of_its_request_digit_by_digit(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -246,6 +260,7 @@ def test_an_answer_has_the_id_of_its_request_digit_by_digit(scripted: Make) -> N
                 assert f'"id":{id},'.encode() in bridge.raw[-1]
 
 
+@proves("B14")
 def test_digits_of_numbers_are_the_same_on_both_sides(scripted: Make) -> None:
     server = scripted()
     digits = b'{"id":1915883588174806058,"f":0.1000000000000000055511151231257827,"e":1E400,"z":-0,"d":1.0}'
@@ -260,6 +275,7 @@ def test_digits_of_numbers_are_the_same_on_both_sides(scripted: Make) -> None:
     assert any(digits in line for line in server.lines())
 
 
+@proves("B28", "ERR-38")
 def test_an_id_that_is_none_is_refused_and_the_server_sees_nothing_of_it(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -273,6 +289,7 @@ def test_an_id_that_is_none_is_refused_and_the_server_sees_nothing_of_it(scripte
     assert not server.received("tools/list")
 
 
+@proves("B32", "LINE-09", "LINE-10", "ERR-37")
 def test_a_line_that_is_no_json_is_answered_with_the_id_null_and_disturbs_nobody(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -287,6 +304,7 @@ def test_a_line_that_is_no_json_is_answered_with_the_id_null_and_disturbs_nobody
         assert text_of(bridge.answer(1)) == "released"
 
 
+@proves("LINE-07", "LINE-08")
 def test_a_response_that_answers_nothing_gets_no_answer(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()

@@ -14,7 +14,6 @@ from support.listener import initialize, notice, request
 from support.listening import Client
 from support.processes import WAIT, as_at_a_terminal, eventually, is_gone
 
-PROVES = ()
 pytestmark = pytest.mark.process
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "shared-endpoint.md"

@@ -21,11 +21,8 @@ from support.processes import (
     is_gone,
     text_of,
 )
+from support.proofs import proves
 
-PROVES = (
-    *("B58", "B60", "B62", "B65", "EXIT-01", "EXIT-02", "EXIT-06", "EXIT-08", "EXIT-09", "QA-03"),
-    *("LIFE-06", "LIFE-18", "INIT-05", "INIT-08", "INIT-10", "B57", "LOGL-01", "CANC-08", "ERR-03", "ERR-28", "ERR-31"),
-)
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(sys.platform == "win32", reason="signals, process groups and pidfds are those of POSIX"),
@@ -39,6 +36,7 @@ NOISE = 1.5  # what a busy machine may add to a time that a test measures
 # ---------------------------------------------------------------------- the start
 
 
+@proves("LIFE-06")
 def test_nothing_but_initialize_starts_the_server(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -60,6 +58,7 @@ def test_nothing_but_initialize_starts_the_server(scripted: Make) -> None:
         assert len(server.pids()) == 1
 
 
+@proves("EMB-14")
 def test_a_command_that_nobody_speaks_to_starts_no_server(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -74,6 +73,16 @@ def test_the_server_is_started_once_when_initialize_is_there_before_the_bridge(s
     with Bridge(server.command, first=first) as bridge:
         assert bridge.receive()["id"] == 1
         assert bridge.receive()["id"] == 2
+        assert bridge.end() == 0
+    assert len(server.pids()) == 1
+
+
+@proves("EMB-05")
+def test_blank_lines_before_the_first_message_are_none(scripted: Make) -> None:
+    server = scripted()
+    with Bridge(server.command, first=b"\n \r\n\n" + json_line(initialize(id=1))) as bridge:
+        assert "result" in bridge.answer(1)
+        assert len(bridge.frames) == 1
         assert bridge.end() == 0
     assert len(server.pids()) == 1
 
@@ -98,6 +107,7 @@ REFUSED = {
 }
 
 
+@proves("EMB-07")
 @pytest.mark.parametrize("line", REFUSED.values(), ids=REFUSED)
 def test_a_first_line_that_is_no_valid_initialize_starts_no_server(scripted: Make, line: bytes) -> None:
     server = scripted()
@@ -107,6 +117,7 @@ def test_a_first_line_that_is_no_valid_initialize_starts_no_server(scripted: Mak
     assert not server.pids()
 
 
+@proves("EMB-04")
 def test_a_first_line_above_the_limit_starts_no_server_that_outlives_the_bridge(scripted: Make) -> None:
     server = scripted("--ignore-end", "--ignore-term")
     with Bridge(server.command, "--max-line-bytes", "99", first=hello(params=b',"x":"%s"' % (b"y" * 99))) as bridge:
@@ -115,6 +126,7 @@ def test_a_first_line_above_the_limit_starts_no_server_that_outlives_the_bridge(
     assert not server.pids()
 
 
+@proves("INIT-05", "INIT-10", "ERR-28")
 def test_a_command_that_cannot_be_started_fails_initialize_and_not_the_bridge(scripted: Make) -> None:
     with Bridge(["/nonexistent/folder-4711/server", "--token", "hush"]) as bridge:
         for id in (1, 2):
@@ -129,6 +141,7 @@ def test_a_command_that_cannot_be_started_fails_initialize_and_not_the_bridge(sc
         assert any(": error: " in line for line in bridge.log_lines())
 
 
+@proves("INIT-08", "B57", "EMB-08")
 def test_requests_in_the_same_write_as_initialize_are_answered_in_order(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.send(
@@ -143,6 +156,7 @@ def test_requests_in_the_same_write_as_initialize_are_answered_in_order(scripted
 # ---------------------------------------------------------------------- the end of the client
 
 
+@proves("B60", "EXIT-01", "QA-03", "CANC-08")
 def test_the_end_of_the_input_ends_everything_with_code_0_and_answers_nothing_more(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -163,6 +177,7 @@ def test_a_request_right_before_the_end_of_the_input_still_reaches_the_bridge(sc
         assert bridge.wait() == 0
 
 
+@proves("EXIT-08")
 def test_a_server_has_time_to_finish_its_work_after_the_end(scripted: Make) -> None:
     server = scripted("--after-end", "1")
     with Bridge(server.command) as bridge:
@@ -172,6 +187,7 @@ def test_a_server_has_time_to_finish_its_work_after_the_end(scripted: Make) -> N
     assert not server.traces("term")
 
 
+@proves("B60", "EXIT-06", "EXIT-08")
 def test_a_server_that_ignores_everything_is_gone_with_its_children_in_the_bound(scripted: Make) -> None:
     server = scripted("--ignore-end", "--ignore-term", "--grandchild")
     with Bridge(server.command) as bridge:
@@ -277,6 +293,7 @@ def test_a_signal_answers_an_initialize_that_is_open(scripted: Make) -> None:
 # ---------------------------------------------------------------------- the end of the server
 
 
+@proves("B62", "EXIT-02", "EXIT-09", "LIFE-18", "ERR-31")
 def test_the_server_s_death_fails_all_its_calls_at_once_and_later_ones_and_gives_code_1(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -331,6 +348,7 @@ def test_a_server_killed_by_a_signal_is_reported_as_such(scripted: Make) -> None
 # ---------------------------------------------------------------------- standard error
 
 
+@proves("B58")
 def test_a_flood_on_standard_error_that_nobody_reads_stops_nothing(scripted: Make) -> None:
     with Bridge(scripted("--stderr", str(1 << 20)).command, reads_stderr=False) as bridge:
         bridge.open()
@@ -349,6 +367,7 @@ def test_all_of_a_server_s_standard_error_is_passed_on_when_somebody_reads(scrip
         assert len(bridge.stderr) == (1 << 20) + (1 << 18)
 
 
+@proves("LOGL-01")
 def test_a_server_s_standard_error_passes_byte_for_byte_between_our_own_lines(scripted: Make) -> None:
     said = "one\nZwei äöü\n\n  indented: error: x\n\xff\xfe\x00\x1b[31mred\x1b[0m\r\nlast\n"
     with Bridge(scripted("--banner", "noise\n").command) as bridge:
@@ -361,6 +380,7 @@ def test_a_server_s_standard_error_passes_byte_for_byte_between_our_own_lines(sc
         assert ours.sub(b"", bridge.stderr) == said.encode("latin-1")
 
 
+@proves("LOGL-01")
 def test_a_line_of_the_log_begins_at_the_begin_of_a_line(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -374,6 +394,7 @@ def test_a_line_of_the_log_begins_at_the_begin_of_a_line(scripted: Make) -> None
 ANSWER = '{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","content":[]}}\n'
 
 
+@proves("ERR-03")
 def test_nothing_of_a_server_s_standard_error_is_in_an_answer(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -383,6 +404,7 @@ def test_nothing_of_a_server_s_standard_error_is_in_an_answer(scripted: Make) ->
         assert bridge.end() == 1
 
 
+@proves("B65")
 def test_text_is_utf8_whatever_the_locale_says(scripted: Make) -> None:
     plain = {"PATH": os.environ["PATH"], "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
     text = "émoji 😀 界"

@@ -7,11 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from support.processes import Bridge, Scripted, call, cause_of, text_of
+from support.proofs import proves
 
-PROVES = (
-    *("B162", "SIZE-01", "SIZE-05", "CLI-06", "ERR-35"),
-    *("LINE-01", "LINE-02", "LINE-03", "LINE-04", "LINE-05", "LINE-06", "LINE-10", "ANS-04"),
-)
 pytestmark = pytest.mark.process
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
 
@@ -27,6 +24,7 @@ def call_of_size(id: int, size: int) -> bytes:
     return json.dumps(call(id, "echo", text="x" * (size - empty))).encode()
 
 
+@proves("SIZE-01", "CLI-06", "ERR-35", "LINE-04", "LINE-10")
 def test_a_client_s_line_at_the_limit_passes_and_one_byte_more_is_refused_under_its_id(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command, "--max-line-bytes", str(LIMIT)) as bridge:
@@ -52,6 +50,7 @@ def test_the_line_end_does_not_count_however_the_line_arrives(scripted: Make) ->
         assert text_of(bridge.answer(2)).startswith("xxx")
 
 
+@proves("SIZE-01", "SIZE-05")
 def test_a_server_s_line_at_the_limit_passes_and_one_byte_more_fails_its_call_only(scripted: Make) -> None:
     head = '{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","content":[{"type":"text","text":"'
     tail = '"}]}}'
@@ -94,6 +93,7 @@ WITH_IDS = (
 )
 
 
+@proves("LINE-02", "LINE-03", "LINE-04", "LINE-06")
 def test_the_id_of_a_line_that_is_too_long_is_found_where_it_is_one(scripted: Make) -> None:
     with Bridge(scripted().command, "--max-line-bytes", str(LIMIT)) as bridge:
         bridge.open()
@@ -104,6 +104,7 @@ def test_the_id_of_a_line_that_is_too_long_is_found_where_it_is_one(scripted: Ma
             assert text_of(bridge.tool("echo", text="fine")) == "fine"
 
 
+@proves("LINE-05", "ANS-04")
 def test_an_answer_that_is_too_long_resolves_its_question_as_cancelled_and_gets_no_answer(scripted: Make) -> None:
     with Bridge(scripted().command, "--max-line-bytes", str(LIMIT)) as bridge:
         bridge.open(capabilities={"elicitation": {"form": {}}})
@@ -116,6 +117,7 @@ def test_an_answer_that_is_too_long_resolves_its_question_as_cancelled_and_gets_
         assert len(bridge.frames) == before + 1
 
 
+@proves("B162", "LINE-01")
 @needs_proc
 def test_the_memory_for_a_client_s_endless_line_has_a_bound(scripted: Make) -> None:
     with Bridge(scripted().command, "--max-line-bytes", str(1 << 20)) as bridge:
@@ -132,6 +134,7 @@ def test_the_memory_for_a_client_s_endless_line_has_a_bound(scripted: Make) -> N
         assert text_of(bridge.tool("echo", text="fine")) == "fine"
 
 
+@proves("B162")
 @needs_proc
 def test_the_memory_for_a_server_s_endless_line_has_a_bound(scripted: Make) -> None:
     with Bridge(scripted().command, "--max-line-bytes", str(1 << 20)) as bridge:

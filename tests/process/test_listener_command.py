@@ -33,8 +33,8 @@ from support.listener import (
 )
 from support.listening import Listening
 from support.processes import DRAGOMAN, LOG_NAME, WAIT, Scripted, eventually, is_gone, run
+from support.proofs import proves
 
-PROVES = ("THTTP-01", "THTTP-04", "THTTP-06", "EXIT-05", "EXIT-06", "SDKSUB-05", "REV-04", "B41", "B45", "B66", "B163")
 pytestmark = pytest.mark.process
 
 PROBED = 1
@@ -56,6 +56,7 @@ def tool(id: Any, name: str, **arguments: Any) -> dict[str, Any]:
     return message
 
 
+@proves("THTTP-01", "REV-04")
 def test_clients_of_both_eras_share_one_server(scripted: Make) -> None:
     server = scripted()
     with Listening(server.command) as one, one.client() as old, one.client() as new:
@@ -71,6 +72,7 @@ def test_clients_of_both_eras_share_one_server(scripted: Make) -> None:
         assert all(line.startswith(f"{LOG_NAME}: ") for line in one.stderr.decode().splitlines())
 
 
+@proves("EXIT-05")
 def test_a_server_that_dies_is_started_again_for_the_next_request(scripted: Make) -> None:
     server = scripted()
     with Listening(server.command) as one, one.client() as client:
@@ -111,6 +113,7 @@ def test_a_signal_answers_what_is_in_flight_and_ends_in_time(scripted: Make, num
         assert all(is_gone(pid) for pid in server.pids())
 
 
+@proves("SDKSUB-05")
 @no_windows
 def test_a_signal_ends_a_stream_of_changes_with_its_result(scripted: Make) -> None:
     server = scripted()
@@ -130,6 +133,7 @@ def test_a_signal_right_after_the_start_is_a_clean_end(scripted: Make) -> None:
         assert one.stop() == 0
 
 
+@proves("EXIT-06")
 @no_windows
 def test_a_server_that_does_not_end_is_ended(scripted: Make) -> None:
     server = scripted("--ignore-end", "--ignore-term")
@@ -139,6 +143,7 @@ def test_a_server_that_does_not_end_is_ended(scripted: Make) -> None:
     assert all(is_gone(pid) for pid in server.pids())
 
 
+@proves("THTTP-04", "B41")
 def test_a_client_that_goes_away_cancels_and_leaves_no_trace_in_the_log(scripted: Make) -> None:
     server = scripted()
     with Listening(server.command) as one, one.client() as client:
@@ -160,6 +165,7 @@ def test_a_client_that_goes_away_cancels_and_leaves_no_trace_in_the_log(scripted
         assert [line for line in one.stderr.decode().splitlines() if not line.startswith(f"{LOG_NAME}: ")] == []
 
 
+@proves("B45", "B66")
 def test_two_hundred_requests_one_after_the_other_need_one_server(scripted: Make) -> None:
     server = scripted()
     with Listening(server.command) as one, one.client() as client:
@@ -169,6 +175,7 @@ def test_two_hundred_requests_one_after_the_other_need_one_server(scripted: Make
     assert len(server.pids()) == PROBED + 1
 
 
+@proves("B163")
 def test_three_hundred_large_calls_at_once_each_get_their_own_answer(scripted: Make) -> None:
     server = scripted()
 

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from support.processes import Bridge, Scripted, call, cause_of, eventually, initialize, text_of
+from support.proofs import proves
 
-PROVES = (
-    *("B33", "B36", "B160", "B163", "CANC-01", "CANC-02", "CANC-03", "CANC-09", "ORDER-01", "ORDER-02", "ORDER-07"),
-    *("FLIGHT-01", "FLIGHT-02", "FLIGHT-03", "FLIGHT-04", "PROG-01", "PROG-05", "ERR-34"),
-)
 pytestmark = pytest.mark.process
 no_windows = pytest.mark.skipif(sys.platform == "win32", reason="its standard streams are pipes")
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="memory is measured through /proc")
@@ -23,6 +20,7 @@ SLOTS = 256
 LISTENS = ("--capabilities", '{"tools": {"listChanged": true}}')
 
 
+@proves("ORDER-01", "ORDER-02")
 def test_a_change_reaches_the_client_before_the_result_of_the_call_that_made_it(scripted: Make) -> None:
     with Bridge(scripted(*LISTENS).command) as bridge:
         bridge.open()
@@ -42,6 +40,7 @@ def test_changes_keep_their_place_among_results_when_many_calls_are_open(scripte
         assert [frame.get("id", "change") for frame in got] == [x for n in range(SLOTS) for x in ("change", n)]
 
 
+@proves("B163", "ORDER-07", "FLIGHT-01")
 def test_of_300_large_calls_at_once_each_gets_its_own_answer_or_a_refusal(scripted: Make) -> None:
     texts = {id: f"{id}:" + chr(0x4E00 + id) * (50 * 1024 // 3) for id in range(300)}
     server = scripted()
@@ -58,6 +57,7 @@ def test_of_300_large_calls_at_once_each_gets_its_own_answer_or_a_refusal(script
     assert len(server.received("tools/call")) == SLOTS
 
 
+@proves("FLIGHT-02", "FLIGHT-03", "FLIGHT-04", "ERR-34")
 def test_at_the_limit_of_calls_everything_else_goes_on(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -79,6 +79,7 @@ def test_at_the_limit_of_calls_everything_else_goes_on(scripted: Make) -> None:
         assert len(server.received("notifications/cancelled")) == 1
 
 
+@proves("FLIGHT-03")
 def test_the_end_of_the_input_is_seen_at_the_limit_of_calls(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()
@@ -90,6 +91,7 @@ def test_the_end_of_the_input_is_seen_at_the_limit_of_calls(scripted: Make) -> N
         assert bridge.rest() == []
 
 
+@proves("B160", "CANC-02", "CANC-03")
 def test_a_slow_call_blocks_neither_other_calls_nor_its_own_cancel(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -108,6 +110,7 @@ def test_a_slow_call_blocks_neither_other_calls_nor_its_own_cancel(scripted: Mak
     assert cancelled["params"]["reason"]
 
 
+@proves("CANC-01")
 def test_a_cancel_of_another_type_or_of_nothing_cancels_nothing(scripted: Make) -> None:
     server = scripted()
     with Bridge(server.command) as bridge:
@@ -124,6 +127,7 @@ def test_a_cancel_of_another_type_or_of_nothing_cancels_nothing(scripted: Make) 
     assert len(server.received("notifications/cancelled")) == 1
 
 
+@proves("B36", "CANC-09")
 def test_a_hundred_races_of_answer_and_cancel_harm_nothing(scripted: Make) -> None:
     chance = random.Random(36)
     server = scripted()
@@ -151,6 +155,7 @@ def test_a_hundred_races_of_answer_and_cancel_harm_nothing(scripted: Make) -> No
         assert cancelled
 
 
+@proves("B33", "PROG-01", "PROG-05")
 def test_calls_with_the_same_token_each_get_their_own_progress(scripted: Make) -> None:
     with Bridge(scripted().command) as bridge:
         bridge.open()

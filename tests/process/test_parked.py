@@ -13,8 +13,8 @@ import pytest
 from support.listener import call, error_of, modern, text_of
 from support.listening import Client, Listening
 from support.processes import MODERN, OLDER, Bridge, Scripted, is_gone
+from support.proofs import proves
 
-PROVES = ("EXIT-02", "SDKMRTR-02", "SEAL-03", "SEAL-07", "B43", "B92")
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(sys.platform == "win32", reason="the scripted server locks files as POSIX does"),
@@ -46,6 +46,7 @@ def asked(server: Scripted) -> int:
     return sum(frame["params"]["name"] == "ask" for frame in server.received("tools/call"))
 
 
+@proves("SDKMRTR-02", "B92")
 def test_the_server_dies_while_three_calls_are_parked(scripted: Make) -> None:
     server = scripted(script=OLDER)
     with Listening(server.command) as one, one.client() as client, one.client() as other:
@@ -86,6 +87,7 @@ def test_a_client_on_a_pipe_that_vanishes_ends_bridge_and_server(scripted: Make)
     assert asked(server) == 1
 
 
+@proves("EXIT-02")
 def test_a_client_on_a_pipe_hears_of_a_server_that_stopped_while_nobody_called(scripted: Make) -> None:
     server = scripted(script=OLDER)
     with Bridge(server.command) as bridge:
@@ -98,6 +100,7 @@ def test_a_client_on_a_pipe_hears_of_a_server_that_stopped_while_nobody_called(s
         assert bridge.wait() == 1
 
 
+@proves("SEAL-07")
 @pytest.mark.parametrize("is_kept", [True, False], ids=["key kept", "key lost"])
 def test_a_bridge_that_restarts_between_two_rounds_repeats_nothing(
     scripted: Make, is_kept: bool, monkeypatch: pytest.MonkeyPatch

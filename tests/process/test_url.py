@@ -13,11 +13,7 @@ from typing import Any
 import pytest
 
 from support.processes import Bridge, run
-
-PROVES = (
-    *("CLI-02", "CLI-07", "CLI-15", "CLI-16", "CLI-20", "CLI-32", "EXIT-05", "HTTP-01", "HTTP-04", "HTTP-10", "ERR-07"),
-    *("ERR-18", "BCLI-02", "BCLI-03", "ICON-06", "B122"),
-)
+from support.proofs import proves
 
 pytestmark = pytest.mark.process
 NAMESPACE = "io.modelcontextprotocol/"
@@ -127,6 +123,7 @@ def bridge(*words: str, env: dict[str, str] | None = None) -> Bridge:
     return Bridge((), words=words, env=env)
 
 
+@proves("CLI-02", "CLI-16", "HTTP-01", "HTTP-04", "ICON-06")
 def test_a_server_at_a_url_is_used_like_a_command() -> None:
     with serving() as (url, seen), bridge("--header-env", "X-Key=KEY", url, env={**os.environ, "KEY": "k-1"}) as one:
         result = one.open()
@@ -150,6 +147,7 @@ def test_a_server_at_a_url_is_used_like_a_command() -> None:
     assert {"application/json", "text/event-stream"} <= {kind.strip() for kind in headers["accept"].split(",")}
 
 
+@proves("BCLI-03")
 @pytest.mark.parametrize(
     ("kind", "asked"),
     [
@@ -166,6 +164,7 @@ def test_what_a_server_at_a_url_speaks_is_found_out(kind: type[Server], asked: l
     assert [body["method"] for _, body in seen] == asked
 
 
+@proves("EXIT-05", "HTTP-10", "ERR-07", "BCLI-02", "B122")
 def test_a_status_fails_its_request_with_its_number_and_the_bridge_goes_on() -> None:
     with serving() as (url, _), bridge("--upstream", f"http-stateless:{url}") as one:
         one.open()
@@ -177,6 +176,7 @@ def test_a_status_fails_its_request_with_its_number_and_the_bridge_goes_on() -> 
         assert one.end() == 0
 
 
+@proves("EXIT-05", "ERR-18")
 def test_a_server_that_cannot_be_reached_fails_initialize_and_the_next_one_can_succeed() -> None:
     with serving() as (url, _):
         pass
@@ -189,6 +189,7 @@ def test_a_server_that_cannot_be_reached_fails_initialize_and_the_next_one_can_s
         assert one.end() == 0
 
 
+@proves("CLI-07")
 def test_a_response_above_the_limit_fails_its_request() -> None:
     with serving() as (url, _), bridge("--max-response-bytes", "2000", url) as one:
         one.open()
@@ -197,6 +198,16 @@ def test_a_response_above_the_limit_fails_its_request() -> None:
         assert one.end() == 0
 
 
+@proves("CLI-07")
+def test_the_limit_of_a_response_has_bounds() -> None:
+    with serving() as (url, _):
+        for text in ("0", "1073741825"):
+            assert run("--max-response-bytes", text, url).returncode == 2
+        for text in ("1", "1073741824"):
+            assert run("--max-response-bytes", text, url).returncode == 0
+
+
+@proves("CLI-02", "CLI-07", "CLI-15", "CLI-16", "CLI-20")
 @pytest.mark.parametrize(
     "words",
     [

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.dialogue import Dialogue
-
-PROVES = ("FWD-07", "RES-14", "META-06", "B14", "B26", "B27", "SDKMSG-02", "REV-09")
+from support.proofs import proves
 
 space = st.sampled_from(["", " ", "\t", "  "])
 atoms = st.one_of(
@@ -35,6 +34,7 @@ values = st.recursive(atoms, lambda inner: arrays(inner) | objects(inner), max_l
 ids = st.integers().map(str) | st.sampled_from(['"\\u00e9"', '"x\\/y"', '"界"', "123456789012345678901234567890"])
 
 
+@proves("FWD-07", "RES-14", "META-06", "B14", "B26", "B27", "SDKMSG-02", "REV-09")
 @settings(max_examples=200, deadline=None)
 @given(ids, values, values, objects(values), values)
 def test_values_cross_the_bridge_in_their_own_bytes(id: str, one: str, two: str, arguments: str, kept: str) -> None:

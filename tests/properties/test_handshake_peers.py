@@ -16,8 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from dragoman.fronts.lifecycle import State
 from dragoman.limits import Limits, Timeouts
 from support.dialogue import Dialogue
-
-PROVES = ("REV-06", "QA-06", "CANC-09", "BCLI-06", "B93", "B94")
+from support.proofs import proves
 
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 CLIENT: dict[str, Any] = {
@@ -61,6 +60,7 @@ ids = st.integers(-3, 12) | st.sampled_from(["1", "a", "b-1", "é"])
 RUBBISH = [b"{", b"[]", b"[[]]", b"5", b"\xff", b"{}", b'{"jsonrpc":"2.0","id":null,"result":{}}']
 
 
+@proves("REV-06", "QA-06", "CANC-09", "BCLI-06", "B93", "B94")
 class HandshakePeers(RuleBasedStateMachine):
     @initialize(client=st.sampled_from(REVISIONS), server=st.sampled_from(REVISIONS), in_flight=st.integers(1, 5))
     def begin(self, client: str, server: str, in_flight: int) -> None:

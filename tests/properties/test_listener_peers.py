@@ -19,8 +19,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from dragoman.limits import Reception
 from support.listener import Clock, Listener, Response, Server, call, elapse, modern, notice, request, settle
 from support.listener import initialize as hello
+from support.proofs import proves
 
-PROVES = ("QA-06", "B29", "B41", "B133", "THTTP-04", "SDKCXL-03", "CANC-09")
 pytestmark = pytest.mark.timeout(110)
 
 MARK = re.compile(r"#\d+#")
@@ -63,6 +63,7 @@ class Client:
     asked: list[Asked] = field(default_factory=list[Asked])
 
 
+@proves("QA-06", "B29", "B41", "B133", "THTTP-04", "SDKCXL-03", "CANC-09")
 class Clients(RuleBasedStateMachine):
     @initialize(kept=st.sampled_from([200, 1 << 20]), finishes=st.booleans())
     def begin(self, kept: int, finishes: bool) -> None:

@@ -17,8 +17,7 @@ from dragoman.revisions.plan import Loss, Part, Policy, Refusal, lowering
 from dragoman.revisions.rows import ROWS
 from dragoman.wire.members import Members, closed, opened
 from support import official
-
-PROVES = ("REV-07", "REV-09", "RES-14", "LOSSY-02", "LOSSY-10")
+from support.proofs import proves
 
 Json = dict[str, Any]
 Payload = tuple[str, Part, Json]
@@ -185,6 +184,7 @@ def test_lowering_twice_is_lowering_once(
     assert all(twice[name] is before[name] for name in before)
 
 
+@proves("REV-09", "RES-14")
 @given(journeys, policies, spacings)
 def test_what_no_rule_changes_keeps_its_bytes(
     journey: tuple[Revision, Revision, Payload], policy: Policy, spacing: tuple[str, str]
@@ -241,6 +241,7 @@ def test_step_by_step_is_in_one_go(
         assert value(direct) == value(stepped)
 
 
+@proves("REV-09")
 @pytest.mark.parametrize("revision", ORDER, ids=repr)
 @given(data=st.data(), policy=policies)
 def test_equal_revisions_change_nothing(revision: Revision, data: st.DataObject, policy: Policy) -> None:
@@ -263,6 +264,7 @@ def expressible(payload: Json) -> bool:
     return mirrored and not any("execution" in tool for tool in payload.get("tools", []))
 
 
+@proves("REV-07")
 @pytest.mark.parametrize("revision", HANDSHAKE, ids=repr)
 @given(data=st.data(), spacing=spacings)
 def test_lifted_and_lowered_is_the_same(revision: Revision, data: st.DataObject, spacing: tuple[str, str]) -> None:
@@ -303,6 +305,7 @@ def official_payloads(revision: Revision) -> st.SearchStrategy[Payload]:
     return (made | asked).map(complete).filter(lambda made: not faults_of(revision, *made))
 
 
+@proves("LOSSY-10")
 @EVERY_PAIR
 @settings(max_examples=15)
 @given(data=st.data(), policy=policies)
@@ -322,6 +325,7 @@ def test_every_pair_fits_or_is_refused_by_a_row(
         assert faults_of(target, method, part, value(after)) == []
 
 
+@proves("REV-07")
 @EVERY_PAIR
 @settings(max_examples=15)
 @given(data=st.data())
@@ -352,6 +356,7 @@ def test_lifted_results_fit_the_newest_schema(revision: Revision, data: st.DataO
     assert official.faults_of(LATEST.name, official.RESULTS[payload[0]], value(after)) == []
 
 
+@proves("LOSSY-10")
 @pytest.mark.parametrize("revision", HANDSHAKE, ids=repr)
 @given(data=st.data(), policy=policies)
 def test_lowered_results_fit_or_are_refused(revision: Revision, data: st.DataObject, policy: Policy) -> None:

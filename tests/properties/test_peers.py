@@ -15,20 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from dragoman.fronts.lifecycle import State
 from dragoman.limits import Limits, Timeouts
 from support.dialogue import Dialogue
-
-PROVES = (
-    "QA-06",
-    "CANC-09",
-    "CANC-03",
-    "PROG-07",
-    "PROG-08",
-    "ORDER-07",
-    "BCLI-06",
-    "B36",
-    "B93",
-    "LINE-10",
-    "SDKMSG-06",
-)
+from support.proofs import proves
 
 FORM = {"mode": "form", "message": "?", "requestedSchema": {"type": "object", "properties": {"a": {"type": "string"}}}}
 KINDS: dict[str, dict[str, Any]] = {
@@ -49,6 +36,7 @@ ids = st.integers(-3, 12) | st.sampled_from(["1", "a", "b-1", "é"])
 RUBBISH = [b"{", b"[]", b"5", b'{"id":null,"result":{}}', b"\xff", b'{"jsonrpc":"2.0","id":"b-1","result":', b"{}"]
 
 
+@proves("QA-06", "CANC-09", "CANC-03", "PROG-07", "PROG-08", "BCLI-06", "B36", "B93", "LINE-10", "SDKMSG-06")
 class Peers(RuleBasedStateMachine):
     @initialize(in_flight=st.integers(1, 5), rounds=st.integers(1, 4))
     def begin(self, in_flight: int, rounds: int) -> None:

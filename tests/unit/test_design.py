@@ -9,8 +9,7 @@ import pytest
 import dragoman
 from dragoman.profile import Profile, neutral, vscode
 from support.dialogue import Dialogue
-
-PROVES = ("PROF-01", "PROF-02", "PROF-03", "PROF-11", "REV-05", "QA-01", "QA-02", "TSTDIO-01")
+from support.proofs import proves
 
 SOURCE = Path(dragoman.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -33,6 +32,7 @@ def test_no_file_is_longer_than_a_reader_can_hold(path: Path) -> None:
     assert lines <= LONGEST.get(str(path.relative_to(SOURCE)), 400)
 
 
+@proves("REV-05")
 def test_names_of_revisions_stand_in_one_package() -> None:
     allowed = {"revisions", "demo", "schemas"}
     for path in FILES:
@@ -52,6 +52,7 @@ def test_names_of_revisions_stand_in_one_package() -> None:
         assert not compared, f"{place} names revisions: {compared}"
 
 
+@proves("PROF-01", "PROF-02", "PROF-11")
 def test_a_product_is_nothing_but_data() -> None:
     for module in (neutral, vscode):
         assert module.__file__ is not None
@@ -62,6 +63,7 @@ def test_a_product_is_nothing_but_data() -> None:
             module.PROFILE.name = "other"  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@proves("PROF-03")
 def test_what_the_client_calls_itself_changes_nothing() -> None:
     written: list[list[bytes]] = []
     for name in ("Visual Studio Code", "anything"):
@@ -76,6 +78,7 @@ def test_what_the_client_calls_itself_changes_nothing() -> None:
     assert written[0] == written[1]
 
 
+@proves("QA-01", "QA-02")
 def test_every_frame_of_a_dialogue_is_held_against_the_official_schema() -> None:
     bridge = Dialogue().open()
     bridge.client({"id": 1, "method": "prompts/list"})

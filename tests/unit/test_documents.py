@@ -29,8 +29,6 @@ from dragoman.runtime.conversation import EXIT_FINE, EXIT_LOST
 from dragoman.runtime.log import NAMES as LEVEL_NAMES
 from support.playbook import play, scenes
 
-PROVES = ()
-
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src" / "dragoman"
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

@@ -4,8 +4,6 @@ import re
 
 import requirements
 
-PROVES = ()
-
 ROWS_AND_DECISIONS = re.compile(r"[CHLNSTX]\d?-?\d+")
 
 

@@ -8,8 +8,6 @@ import pytest
 from dragoman.auth.discovery import Unfit, place_of_keys, places
 from dragoman.transports.http.address import address
 
-PROVES = ()
-
 NAME = "https://as.example/tenant"
 
 

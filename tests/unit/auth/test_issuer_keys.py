@@ -7,8 +7,6 @@ import pytest
 from dragoman.auth.keys import Keys
 from support.tokens import jwk, key_set
 
-PROVES = ()
-
 
 @pytest.mark.parametrize("document", [b"", b"[]", b"{}", b'{"keys":{}}', b"<html>", b'{"keys":' + b"[" * 20_000])
 def test_what_is_no_key_set_is_refused(document: bytes) -> None:

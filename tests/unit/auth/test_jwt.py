@@ -9,8 +9,6 @@ from dragoman.auth.keys import KINDS, Keys
 from support import tokens
 from support.tokens import AUDIENCE, ISSUER, NOW, jwk, key_set, token
 
-PROVES = ()
-
 KIND_OF = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521", "EdDSA": "OKP"}
 
 

@@ -7,8 +7,6 @@ import pytest
 from dragoman.auth.metadata import metadata, metadata_paths, metadata_url
 from dragoman.transports.http.address import address
 
-PROVES = ()
-
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 

@@ -20,8 +20,7 @@ from dragoman.revisions import HANDSHAKE, LATEST, LATEST_LEGACY, Revision
 from dragoman.wire.lines import Overlong
 from dragoman.wire.members import Members, opened
 from support.dialogue import Dialogue
-
-PROVES = ("REV-01", "REV-06", "REV-09", "NEG-01", "NEG-02", "NEG-03", "B50", "B52", "BCLI-06", "SIZE-05")
+from support.proofs import proves
 
 NAMES = [revision.name for revision in HANDSHAKE]
 PAIRS = list(itertools.product(NAMES, NAMES))
@@ -40,6 +39,7 @@ CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@proves("REV-01", "REV-06")
 @pytest.mark.parametrize(("client", "server"), PAIRS)
 def test_every_pair_has_all_methods(client: str, server: str) -> None:
     declared: dict[str, Any] = {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}
@@ -68,6 +68,7 @@ def test_every_pair_can_ask_for_a_text_and_for_roots(client: str, server: str) -
     assert bridge.to_server[-1] == {"jsonrpc": "2.0", "id": "r", "result": {"roots": []}}
 
 
+@proves("REV-09")
 @pytest.mark.parametrize("name", NAMES)
 def test_between_equal_revisions_bytes_pass_unchanged(name: str) -> None:
     bridge = Dialogue(server_revision=name).open(name, {"sampling": {}}, initialized=True)
@@ -80,6 +81,7 @@ def test_between_equal_revisions_bytes_pass_unchanged(name: str) -> None:
     assert bridge.out == [b'{"jsonrpc":"2.0","id":1,"result":%b}' % result]
 
 
+@proves("SIZE-05")
 def test_an_answer_that_is_too_long_fails_its_call_as_soon_as_its_id_is_seen() -> None:
     bridge = Dialogue(server_revision="2025-06-18").open(initialized=True)
     bridge.client({"id": 1, "method": "tools/list"})
@@ -112,6 +114,7 @@ def test_a_client_without_a_name_is_introduced_as_the_bridge() -> None:
     assert params["protocolVersion"] == LATEST_LEGACY.name
 
 
+@proves("REV-06", "NEG-02")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_revision_with_a_handshake_is_accepted(name: str) -> None:
     result: Members = {
@@ -123,6 +126,7 @@ def test_every_revision_with_a_handshake_is_accepted(name: str) -> None:
     assert (ready.revision.name, set(ready.capabilities), ready.instructions) == (name, {"logging"}, None)
 
 
+@proves("NEG-02", "B52")
 @pytest.mark.parametrize("version", [b'"1999-01-01"', b'"2026-07-28"', b'"draft"', b"5", b"null"])
 def test_no_other_revision_is(version: bytes) -> None:
     refused = read_result({"protocolVersion": Raw(version)})

@@ -16,8 +16,7 @@ from dragoman.exchange.notes import NoNotes
 from dragoman.faults import OF_SIGN_IN, Cause, Fault
 from dragoman.limits import Limits
 from dragoman.revisions import LATEST, LATEST_LEGACY, Era
-
-PROVES = ("NEG-06", "NEG-09", "B43", "B47", "B48")
+from support.proofs import proves
 
 CALLER = Caller(LATEST_LEGACY)
 DISCOVERED: dict[str, object] = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
@@ -46,6 +45,7 @@ def owners(one: Probe) -> set[type]:
     return {type(getattr(one, name).__self__) for name in FREQUENT}
 
 
+@proves("NEG-06")
 def test_after_the_verdict_the_inner_back_is_spoken_to_directly() -> None:
     modern = probe()
     assert owners(modern) == {Modern}
@@ -65,6 +65,7 @@ def test_after_the_verdict_the_inner_back_is_spoken_to_directly() -> None:
     assert (legacy.era, legacy.revision.name) == (Era.LEGACY, "2025-06-18")
 
 
+@proves("NEG-09")
 def test_a_later_open_goes_straight_there_until_it_fails() -> None:
     one = probe()
     one.open(CALLER, 0.0)
@@ -83,6 +84,7 @@ def test_a_later_open_goes_straight_there_until_it_fails() -> None:
     assert [method for method, _ in sent(one)] == ["server/discover"]
 
 
+@proves("NEG-09")
 def test_a_modern_server_that_is_one_no_longer_is_found_out_with_the_next_open() -> None:
     one = probe()
     one.open(CALLER, 0.0)
@@ -116,6 +118,7 @@ def test_the_ids_of_one_server_are_never_used_twice() -> None:
     assert {id for _, id in first}.isdisjoint(id for _, id in second)
 
 
+@proves("B47", "B48")
 @pytest.mark.parametrize("cause", list(Cause))
 def test_what_a_failure_says_of_the_era(cause: Cause) -> None:
     says_nothing = {
@@ -126,6 +129,7 @@ def test_what_a_failure_says_of_the_era(cause: Cause) -> None:
     assert suggests_other_era(Fault(cause)) is (cause not in says_nothing)
 
 
+@proves("B47")
 def test_what_a_status_and_a_code_say_of_the_era() -> None:
     def of(status: int) -> bool:
         return suggests_other_era(Fault(Cause.TRANSPORT_FAILED, status=status))

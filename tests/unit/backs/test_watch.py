@@ -2,8 +2,7 @@
 
 from dragoman.faults import Cause, Fault
 from support.dialogue import Dialogue
-
-PROVES = ("GAP-05", "GAP-03", "LOSS-01", "SIZE-04", "SIZE-05")
+from support.proofs import proves
 
 
 def listening() -> Dialogue:
@@ -17,6 +16,7 @@ def lose(bridge: Dialogue, may_retry: bool = True) -> None:
     bridge.server()
 
 
+@proves("GAP-05", "LOSS-01")
 def test_a_lost_stream_is_opened_again_at_once_three_times_and_then_after_a_wait() -> None:
     bridge = listening()
     for _ in range(3):
@@ -29,6 +29,7 @@ def test_a_lost_stream_is_opened_again_at_once_three_times_and_then_after_a_wait
     assert [frame["method"] for frame in bridge.to_server] == ["subscriptions/listen"]
 
 
+@proves("GAP-03")
 def test_what_may_have_been_missed_is_told_after_the_loss() -> None:
     bridge = listening()
     lose(bridge)
@@ -38,6 +39,7 @@ def test_what_may_have_been_missed_is_told_after_the_loss() -> None:
     assert [frame["method"] for frame in bridge.to_client] == ["notifications/tools/list_changed"]
 
 
+@proves("SIZE-04", "SIZE-05")
 def test_an_answer_that_is_too_long_fails_its_call_before_it_ends() -> None:
     from dragoman.wire.lines import Lines
 

@@ -12,8 +12,6 @@ from dragoman.exchange.events import Ready
 from dragoman.revisions import LATEST
 from dragoman.wire.members import raw
 
-PROVES = ("CLI-14",)
-
 URL = "http://127.0.0.1:1/mcp"
 FOUND = Facts(Wire.STDIO, Ready(LATEST, {}, raw({"name": "my server!", "version": "1"})))
 NOTHING = Facts(Wire.STDIO)

@@ -15,8 +15,6 @@ from dragoman.cli.servers import read_server
 from dragoman.revisions import Era
 from dragoman.transports.http.server.authentication import Challenge, Open, Token
 
-PROVES = ()
-
 LISTEN = "http://127.0.0.1:8000/mcp"
 ISSUER = "https://as.example"
 WELL_KNOWN = "/.well-known/oauth-protected-resource"

@@ -14,9 +14,8 @@ from dragoman.signin.options import Options
 from dragoman.signin.record import Record
 from dragoman.signin.shelf import Shelf
 from dragoman.signin.tokens import Tokens
+from support.proofs import proves
 from unit.signin.stores.test_keychain import Ring
-
-PROVES = ("OUT-01", "OUT-02", "STORE-07")
 
 SECRET = bytes(range(32))
 URL = "https://m.example/mcp"
@@ -59,6 +58,7 @@ def kept(folder: Path) -> list[Key]:
     return asyncio.run(found())
 
 
+@proves("OUT-01", "STORE-07")
 def test_a_sign_in_goes_from_every_store_and_others_stay(tmp_path: Path, ring: Ring) -> None:
     others = [key("https://n.example"), key(account="work"), key(port=2)]
     keep(tmp_path, key(), key(client="id:mine https://as.example"), *others)
@@ -68,6 +68,7 @@ def test_a_sign_in_goes_from_every_store_and_others_stay(tmp_path: Path, ring: R
     assert given_up(tmp_path, URL) == 0
 
 
+@proves("OUT-01")
 def test_a_record_without_its_index_is_found_by_what_it_is_for(tmp_path: Path, ring: Ring) -> None:
     keep(tmp_path, key())
     del ring.kept["dragoman", "index"]
@@ -76,6 +77,7 @@ def test_a_record_without_its_index_is_found_by_what_it_is_for(tmp_path: Path, r
     assert not [name for _, name in ring.kept if name != "index" and not name.startswith("index/")]
 
 
+@proves("OUT-02")
 def test_everything_goes_with_the_folder(tmp_path: Path, ring: Ring) -> None:
     folder = tmp_path / "store"
     keep(folder, key(), key("https://n.example"))

@@ -11,8 +11,6 @@ from dragoman.cli.entry import Early
 from dragoman.cli.profiles import read_profile
 from dragoman.profile import NAMES, SUMMARIES, named
 
-PROVES = ()
-
 
 def options(**given: Any) -> dict[str, Any]:
     flags = {

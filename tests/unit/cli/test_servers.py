@@ -7,8 +7,7 @@ import pytest
 
 from dragoman.cli.servers import Server, read_server
 from dragoman.runtime.targets import Transport
-
-PROVES = ("CLI-15", "CLI-16", "CLI-17")
+from support.proofs import proves
 
 URL = "http://127.0.0.1:1/mcp"
 
@@ -53,6 +52,7 @@ def test_plain_http_is_allowed_by_an_option_that_warns() -> None:
     assert not read(URL, allow_http=True).warnings
 
 
+@proves("CLI-15")
 @pytest.mark.parametrize(
     "text",
     [

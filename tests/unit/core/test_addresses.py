@@ -9,8 +9,7 @@ from ipaddress import ip_address
 import pytest
 
 from dragoman.core.addresses import AUTHORITY, URL, host_of, is_offered
-
-PROVES = ("URLR-01", "URLR-02", "URLR-03", "URLR-04", "URLR-06", "URLR-07")
+from support.proofs import proves
 
 OFFERED = {
     "https://example.com": "example.com",
@@ -151,16 +150,19 @@ HOSTILE = {
 }
 
 
+@proves("URLR-01", "URLR-02", "URLR-06")
 @pytest.mark.parametrize("url", OFFERED)
 def test_what_is_offered(url: str) -> None:
     assert is_offered(url)
 
 
+@proves("URLR-02", "URLR-03", "URLR-04")
 @pytest.mark.parametrize("url", HOSTILE)
 def test_what_is_refused(url: str) -> None:
     assert not is_offered(url)
 
 
+@proves("URLR-07")
 @pytest.mark.parametrize(("url", "expected"), [*OFFERED.items()])
 def test_our_reader_finds_the_host_that_a_browser_finds(url: str, expected: str) -> None:
     found = URL.fullmatch(url)

@@ -7,8 +7,7 @@ import pytest
 
 from dragoman.core.icons import clean_info, without_remote
 from dragoman.wire.members import closed, opened, raw
-
-PROVES = ("ICON-01", "ICON-02", "ICON-03", "ICON-04", "ICON-05")
+from support.proofs import proves
 
 DATA = {"src": "DATA:image/png;base64,AA"}
 WEB = {"src": "https://a.example/i.png"}
@@ -20,6 +19,7 @@ def cleaned(method: str, result: Any) -> Any:
     return json.loads(bytes(closed(members)))
 
 
+@proves("ICON-01", "ICON-03", "ICON-05")
 @pytest.mark.parametrize(
     ("method", "name"),
     [
@@ -38,6 +38,7 @@ def test_items_of_lists_keep_only_icons_that_carry_their_data(method: str, name:
     assert cleaned(method, {name: items}) == {name: [{"name": "a", "icons": [DATA]}, {"name": "b"}, {"name": "c"}]}
 
 
+@proves("ICON-01", "ICON-04")
 def test_links_in_results_and_prompts_too_and_nothing_else() -> None:
     link, other = {"type": "resource_link", "uri": "a:b", "name": "n", "icons": [WEB]}, {"type": "text", "icons": [WEB]}
     bare = {"type": "resource_link", "uri": "a:b", "name": "n"}
@@ -51,6 +52,7 @@ def test_links_in_results_and_prompts_too_and_nothing_else() -> None:
     }
 
 
+@proves("ICON-01", "ICON-02")
 def test_the_server_s_own_icons_too() -> None:
     assert json.loads(bytes(clean_info(raw({"name": "s", "icons": [WEB, DATA]})))) == {"name": "s", "icons": [DATA]}
     assert json.loads(bytes(clean_info(raw({"name": "s", "icons": [WEB]})))) == {"name": "s"}

@@ -14,12 +14,7 @@ from dragoman.limits import Limits
 from dragoman.revisions import LATEST, named
 from dragoman.revisions.plan import Loss, Policy, lowering
 from dragoman.wire.members import opened
-
-PROVES = (
-    "CHK-01", "CHK-02", "CHK-03", "CHK-04", "CHK-05", "CHK-06", "CHK-07", "CHK-08", "CHK-09", "CHK-10", "CHK-11",
-    "CHK-13", "CHK-15", "CHK-16", "QUES-01", "QUES-03", "ANS-01", "ANS-02", "ANS-03", "ANS-04", "ANS-05", "ANS-06",
-    "ANS-07", "ANS-08", "ANS-09", "CONT-05", "CONT-07", "ROUND-02", "ROUND-06", "URLR-05",
-)  # fmt: skip
+from support.proofs import proves
 
 EVERYTHING: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}}
 
@@ -97,6 +92,7 @@ def answer(
 # ---------------------------------------------------------------------- the round as a whole
 
 
+@proves("CHK-13")
 @pytest.mark.parametrize("requests", ["[]", "null", '"x"', "7", "true"])
 def test_input_requests_are_an_object(requests: str) -> None:
     fault = fault_of(Raw(requests.encode()))
@@ -104,6 +100,7 @@ def test_input_requests_are_an_object(requests: str) -> None:
     assert fault.detail == "inputRequests is no object"
 
 
+@proves("CHK-11", "ERR-42")
 def test_sixteen_may_be_asked_and_seventeen_not() -> None:
     assert len(round_of({f"k{n}": ROOTS for n in range(16)}).questions) == 16
     fault = fault_of({f"k{n}": ROOTS for n in range(17)})
@@ -112,6 +109,7 @@ def test_sixteen_may_be_asked_and_seventeen_not() -> None:
     assert fault_of({"a": ROOTS, "b": ROOTS}, limits=Limits(questions=1)).detail is not None
 
 
+@proves("CHK-01", "ROUND-02")
 def test_one_failed_check_leaves_no_question_whatever_its_place() -> None:
     for requests in ({"a": ROOTS, "bad": {}}, {"bad": {}, "a": ROOTS}):
         fault = fault_of(requests)
@@ -119,6 +117,7 @@ def test_one_failed_check_leaves_no_question_whatever_its_place() -> None:
         assert "'bad'" in str(fault.detail)
 
 
+@proves("QUES-01")
 def test_the_questions_keep_order_keys_and_params_without_task() -> None:
     asked = {
         "z": form(mode="form", task={"ttl": 1}, note="kept"),
@@ -146,6 +145,7 @@ def test_params_keep_their_spelling() -> None:
     assert bytes(round_.questions[0].params["message"]) == b'"\\u0041"'
 
 
+@proves("QUES-03")
 def test_a_form_without_a_field_is_marked() -> None:
     assert round_of({"k": form({})}).questions[0].empty_form
     assert not round_of({"k": form()}).questions[0].empty_form
@@ -172,6 +172,7 @@ SHAPELESS: dict[str, Any] = {
 }
 
 
+@proves("CHK-02", "CHK-03")
 @pytest.mark.parametrize("request_", SHAPELESS.values(), ids=list(SHAPELESS))
 def test_the_shape_comes_first(request_: Any) -> None:
     fault = fault_of({"the key": request_}, caller(capabilities={}))
@@ -179,6 +180,7 @@ def test_the_shape_comes_first(request_: Any) -> None:
     assert str(fault.detail).startswith("input request 'the key': ")
 
 
+@proves("CHK-02", "CHK-04", "CHK-06", "CHK-07", "CHK-08", "CHK-10", "CHK-15", "CHK-16")
 @pytest.mark.parametrize(
     ("capabilities", "request_", "missing"),
     [
@@ -269,6 +271,7 @@ def test_what_changed_on_the_way_is_reported() -> None:
     assert "S3-06" in [loss.row for loss in report]
 
 
+@proves("CHK-05")
 @pytest.mark.parametrize(
     "properties",
     [
@@ -283,6 +286,7 @@ def test_a_form_compiles(properties: Value) -> None:
     )
 
 
+@proves("CHK-09")
 @pytest.mark.parametrize(
     ("messages", "wrong"),
     [
@@ -310,6 +314,7 @@ def test_sampling_messages_keep_the_order_of_tools(messages: list[Value], wrong:
         assert str(outcome.detail).startswith(f"input request 'k': {wrong}")
 
 
+@proves("URLR-05")
 def test_a_refused_url_is_declined_and_the_rest_is_asked() -> None:
     url = "http://evil.example/secret"
     round_ = round_of({"a": page(url), "b": form(), "c": page()})
@@ -334,6 +339,7 @@ SEVERAL = {"action": "accept", "content": {"a": ["x"]}}
 ERROR = raw({"code": -32000, "message": "no", "data": {"a": [1.0]}})
 
 
+@proves("ANS-01", "ANS-02", "ANS-03", "ANS-08")
 @pytest.mark.parametrize(
     ("request_", "result", "expected"),
     [
@@ -365,6 +371,7 @@ def test_an_answer_of_the_client(request_: Value, result: Value, expected: Value
     assert json.loads(bytes(judged["k"])) == expected
 
 
+@proves("ANS-05")
 def test_an_accepted_form_and_a_sampling_result_keep_their_spelling() -> None:
     content = b'{"role":"assistant","model":"\\u006d","content":[{ "type":"text", "text":"x" }],"n":1.00}'
     judged = answer(
@@ -376,6 +383,7 @@ def test_an_accepted_form_and_a_sampling_result_keep_their_spelling() -> None:
     assert bytes(judged["f"]) == b'{"action":"accept","content":{ "n": 1.50 }}'
 
 
+@proves("ANS-05", "ANS-09")
 @pytest.mark.parametrize(
     ("request_", "result", "condition"),
     [
@@ -404,6 +412,7 @@ def test_a_result_without_the_right_shape_fails_the_call(request_: Value, result
     assert "secret" not in str(judged.detail)
 
 
+@proves("ANS-02")
 def test_missing_content_is_an_empty_form_and_must_fit_too() -> None:
     request_ = form()
     request_["params"]["requestedSchema"]["required"] = ["name"]
@@ -412,6 +421,7 @@ def test_missing_content_is_an_empty_form_and_must_fit_too() -> None:
     assert judged.cause is Cause.INVALID_CLIENT_ANSWER
 
 
+@proves("ANS-04")
 @pytest.mark.parametrize("error", [ERROR, None], ids=["an error", "an invalid line"])
 @pytest.mark.parametrize("request_", [form(), form({}), page()], ids=["form", "empty form", "url"])
 def test_no_result_for_an_elicitation_is_its_cancellation(request_: Value, error: Raw | None) -> None:
@@ -420,12 +430,14 @@ def test_no_result_for_an_elicitation_is_its_cancellation(request_: Value, error
     assert bytes(judged["k"]) == b'{"action":"cancel"}'
 
 
+@proves("ANS-06")
 @pytest.mark.parametrize("request_", [sampling(), ROOTS], ids=["sampling", "roots"])
 def test_an_error_for_sampling_or_roots_is_the_error_of_the_call(request_: Value) -> None:
     judged = answer({"open": sampling(), "k": request_, "form": form()}, {"k": Erred(ERROR)})
     assert judged == ServerError(-32000, ERROR)
 
 
+@proves("ANS-07")
 @pytest.mark.parametrize("request_", [sampling(), ROOTS], ids=["sampling", "roots"])
 @pytest.mark.parametrize(
     "given",
@@ -441,6 +453,7 @@ def test_no_answer_to_sampling_or_roots_fails_the_call(request_: Value, given: E
     assert "'k'" in str(judged.detail)
 
 
+@proves("ROUND-06")
 def test_there_is_one_answer_for_each_input_request_in_their_order() -> None:
     requests = {"d": page("file:///x"), "c": form(), "b": page("http://x"), "a": page()}
     judged = answer(requests, {"a": Answered(raw({"action": "decline"})), "c": Answered(raw(ACCEPT))})

@@ -10,8 +10,7 @@ import pytest
 from msgspec import Raw
 
 from dragoman.core import shapes
-
-PROVES = ("CHK-03", "CHK-05", "ANS-02", "ANS-09")
+from support.proofs import proves
 
 
 def raw(value: Any) -> Raw:
@@ -79,6 +78,7 @@ def test_what_the_protocol_allows_has_the_shape(type_name: str, value: Any) -> N
     assert shapes.flaw(type_name, raw(value)) is None
 
 
+@proves("CHK-03", "ANS-09")
 @pytest.mark.parametrize(("type_name", "value", "flaw"), BAD)
 def test_what_it_does_not_allow_is_named_by_keyword_and_place(type_name: str, value: Any, flaw: str) -> None:
     assert shapes.flaw(type_name, raw(value)) == flaw
@@ -132,6 +132,7 @@ FORMS: list[tuple[Raw, list[Any], list[Any]]] = [
 ]
 
 
+@proves("ANS-02")
 @pytest.mark.parametrize(("schema", "accepted", "refused"), FORMS)
 def test_a_form_takes_what_its_schema_takes(schema: Raw, accepted: list[Any], refused: list[Any]) -> None:
     compiled = shapes.Form(schema)
@@ -139,6 +140,7 @@ def test_a_form_takes_what_its_schema_takes(schema: Raw, accepted: list[Any], re
     assert [content for content in refused if compiled.accepts(raw(content))] == []
 
 
+@proves("CHK-05")
 @pytest.mark.parametrize(
     "schema",
     [

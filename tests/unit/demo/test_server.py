@@ -11,8 +11,6 @@ import pytest
 from dragoman.demo.server import Server
 from support import official
 
-PROVES = ()
-
 REVISION = "2026-07-28"
 PREFIX = "io.modelcontextprotocol/"
 EVERYTHING: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}

@@ -10,8 +10,6 @@ import pytest
 from dragoman.demo import story
 from dragoman.demo.page import COLUMN, GAP, GOOD, Page, Style, column_of, described
 
-PROVES = ()
-
 WIDTH = 100
 
 

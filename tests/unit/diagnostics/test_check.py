@@ -21,8 +21,7 @@ from dragoman.revisions.plan import Loss, Part, Policy, Refusal, lowering
 from dragoman.wire.members import Members, opened
 from support import official
 from support.dialogue import Dialogue
-
-PROVES = ("CHECK-01", "CHECK-03", "CHECK-04", "LOSSY-03", "LOSSY-08", "LOSSY-10")
+from support.proofs import proves
 
 TABLES = Path(__file__).parents[2] / "tables" / "lowering"
 NEUTRAL = named("neutral") or Profile("none")
@@ -99,6 +98,7 @@ def test_a_traced_plan_does_what_the_plan_does(case: Case, policy: str) -> None:
     assert [loss for loss in traced.fired if loss in told] == told
 
 
+@proves("CHECK-01")
 @pytest.mark.parametrize("case", [case for case in CASES if case.part is Part.RESULT and case.method in FORWARDED])
 @each_policy
 def test_a_finding_is_what_the_plan_gives(case: Case, policy: str) -> None:
@@ -127,6 +127,7 @@ RESULTS: dict[str, Any] = {
 }
 
 
+@proves("CHECK-03", "LOSSY-10")
 @pytest.mark.parametrize("client", [each.name for each in ORDER[:-1]])
 @pytest.mark.parametrize("policy", ["default", "allow_downgrade", "allow_reencode"])
 @pytest.mark.parametrize("name", RESULTS)
@@ -181,6 +182,7 @@ def test_a_lift_adds_what_a_newer_client_expects() -> None:
     official.check_frame("2026-07-28", json.loads(finding.frames[0]), "tools/list")
 
 
+@proves("CHECK-01")
 def test_a_loss_is_a_refusal_until_it_is_allowed() -> None:
     given = RESULTS["array"]
     refused, allowed = found(given), found(given, allow_downgrade=True)
@@ -195,6 +197,7 @@ def test_a_loss_is_a_refusal_until_it_is_allowed() -> None:
     assert ("S4-19", "F", "structuredContent") in rules(allowed)
 
 
+@proves("LOSSY-08")
 def test_a_loss_without_a_fallback_stays_refused() -> None:
     given = RESULTS["audio"]
     assert found(given, target="2024-11-05", allow_downgrade=True).verdict is Verdict.REFUSED
@@ -207,6 +210,7 @@ def asking(params: dict[str, Any], method: str = "elicitation/create") -> dict[s
     return {"resultType": "input_required", "inputRequests": requests, "requestState": "s"}
 
 
+@proves("LOSSY-03")
 @pytest.mark.parametrize(
     ("client", "verdict"),
     [
@@ -373,6 +377,7 @@ def commanded(path: Path, given: Any, *words: str) -> int:
     return run([*words[:1], *(("--check-result",) if words[0] == "bridge" else ()), str(file), *words[1:]], Early())
 
 
+@proves("CHECK-04")
 @pytest.mark.parametrize("command", ["check", "bridge"])
 @pytest.mark.parametrize(
     ("given", "options", "code", "verdict"),

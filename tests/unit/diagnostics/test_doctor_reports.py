@@ -14,8 +14,6 @@ from dragoman.faults import Cause, Fault
 from dragoman.revisions import LATEST, LATEST_LEGACY, ORDER, Revision, named
 from dragoman.wire.members import raw
 
-PROVES = ()
-
 SETUP = Setup("srv", ("--", "srv"))
 SILENCE = Fault(Cause.INITIALIZE_FAILED, "no response in 30 s")
 

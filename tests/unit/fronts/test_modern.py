@@ -16,11 +16,7 @@ from dragoman.wire.members import Members, opened, raw
 from support import official
 from support.dialogue import Kept
 from support.listener import MODERN, NAMESPACE, SUBSCRIPTION, modern, notice, request
-
-PROVES = (
-    *("SDKMSG-01", "SDKMSG-02", "SDKMSG-03", "SDKMETA-03", "SDKMETA-04", "SDKSUB-04", "SDKSUB-05", "SDKCXL-01"),
-    *("SDKCXL-03", "FLIGHT-02", "B28", "B29", "B106"),
-)
+from support.proofs import proves
 
 VERSION, CAPABILITIES = NAMESPACE + "protocolVersion", NAMESPACE + "clientCapabilities"
 META: dict[str, Any] = {VERSION: MODERN, CAPABILITIES: {}}
@@ -104,6 +100,7 @@ LANES = pytest.mark.parametrize("lane", [LINK, 7], ids=["pipe", "lane"])
 # ---------------------------------------------------------------------- the ladder
 
 
+@proves("SDKMSG-01", "SDKMETA-03", "B28", "B106")
 @LANES
 @pytest.mark.parametrize(
     ("message", "error"),
@@ -143,6 +140,7 @@ def test_a_message_is_judged_rung_by_rung(message: Any, error: Any, lane: int) -
     assert len(scene.front) == 0
 
 
+@proves("SDKMETA-04")
 def test_an_unknown_revision_is_told_which_ones_there_are() -> None:
     scene = Scene()
     scene.say(modern(request("a", "x"), "2099-01-01"))
@@ -159,12 +157,14 @@ def test_a_notification_is_never_answered(lane: int) -> None:
     assert not scene.answers
 
 
+@proves("SDKMSG-03")
 def test_an_initialize_needs_what_every_request_needs() -> None:
     scene = Scene()
     scene.say(request(1, "initialize", protocolVersion="2025-11-25", capabilities={}))
     assert scene.error == (1, -32602, "missing_meta")
 
 
+@proves("SDKMSG-02")
 @pytest.mark.parametrize("id", [b"12345678901234567890123", b'"\\u0041\\/"', b'""', b"-7", b'"1"'])
 def test_an_id_comes_back_byte_for_byte(id: bytes) -> None:
     written: list[bytes] = []
@@ -209,6 +209,7 @@ def test_a_level_that_is_none_is_refused(level: Any) -> None:
 # ---------------------------------------------------------------------- ids
 
 
+@proves("B29")
 def test_on_a_pipe_an_id_in_flight_is_refused_and_the_first_goes_on() -> None:
     scene = Scene()
     call = scene.begin(asked("1"))
@@ -219,6 +220,7 @@ def test_on_a_pipe_an_id_in_flight_is_refused_and_the_first_goes_on() -> None:
     assert scene.begin(asked("1"))
 
 
+@proves("B29")
 def test_on_lanes_of_their_own_equal_ids_do_not_meet() -> None:
     scene = Scene()
     first, second = scene.begin(asked(1), 3), scene.begin(asked(1), 4)
@@ -227,6 +229,7 @@ def test_on_lanes_of_their_own_equal_ids_do_not_meet() -> None:
     assert [lane for lane, _ in scene.answers] == [4, 3]
 
 
+@proves("FLIGHT-02")
 @LANES
 def test_one_request_more_than_may_be_is_refused_at_once(lane: int) -> None:
     scene = Scene(most=2)
@@ -241,6 +244,7 @@ def test_one_request_more_than_may_be_is_refused_at_once(lane: int) -> None:
 # ---------------------------------------------------------------------- cancelling
 
 
+@proves("SDKCXL-01", "SDKCXL-03")
 def test_a_cancel_on_a_pipe_silences_its_request() -> None:
     scene = Scene()
     call = scene.begin(modern(request(1, "tools/call"), progressToken="t"))
@@ -331,6 +335,7 @@ def test_a_log_message_passes_as_it_is() -> None:
     assert scene.told == [(3, notice("message", level="info", data={"a": 1}))]
 
 
+@proves("SDKSUB-04")
 @LANES
 def test_events_and_the_end_of_a_listen_stream_carry_its_id(lane: int) -> None:
     scene = Scene()
@@ -348,6 +353,7 @@ def test_events_and_the_end_of_a_listen_stream_carry_its_id(lane: int) -> None:
     assert ends == ([(LINK, notice("cancelled", requestId="l"))] if lane == LINK else [])
 
 
+@proves("SDKSUB-05")
 def test_the_end_of_the_bridge_ends_every_listen_stream_and_nothing_else() -> None:
     scene = Scene()
     pipe, lane = (scene.begin(asked(1, "subscriptions/listen", notifications={}), on) for on in (LINK, 3))

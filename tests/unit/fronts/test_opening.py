@@ -13,8 +13,7 @@ from dragoman.revisions import LATEST
 from dragoman.wire.lines import Overlong
 from support.dialogue import Dialogue
 from support.listener import initialize, modern, notice, request
-
-PROVES = ("SDKMSG-03", "EMB-03")
+from support.proofs import proves
 
 PING = request(1, "ping")
 LIST = modern(request(2, "tools/list"))
@@ -61,6 +60,7 @@ class Client:
         return [json.loads(frame)["method"] for frame in self.bridge.back.out]
 
 
+@proves("EMB-08", "EMB-09", "EMB-10")
 @pytest.mark.parametrize(
     ("messages", "is_modern", "upstream"),
     [
@@ -100,6 +100,7 @@ def test_what_comes_before_is_answered_as_before_a_handshake() -> None:
     assert third["error"]["code"] == -32700
 
 
+@proves("EMB-03")
 def test_an_era_once_found_stays() -> None:
     client = Client()
     client.say(LIST)

@@ -11,8 +11,7 @@ from dragoman.fronts.sealing import Seal, Unsealed
 from dragoman.revisions import LATEST
 from dragoman.runtime.seals import read_key
 from dragoman.wire.members import raw
-
-PROVES = ("SEAL-01", "SEAL-02", "SEAL-03", "SEAL-04", "SEAL-05", "SEAL-06", "SEAL-07", "SEAL-08")
+from support.proofs import proves
 
 KEY = bytes(range(32))
 
@@ -34,6 +33,7 @@ def call(method: str = "tools/call", principal: str | None = None, **params: Any
     return Call(1, method, members, Caller(LATEST, principal=principal), None, False)
 
 
+@proves("SEAL-01")
 def test_a_state_comes_back_as_what_it_was_and_no_two_are_alike() -> None:
     seal = sealing()
     first, second = seal.seal("h", 2, call(), call().params), seal.seal("h", 2, call(), call().params)
@@ -49,6 +49,7 @@ def test_answers_and_the_spelling_of_params_are_no_part_of_what_it_is_bound_to()
     assert seal.opened(seal.seal("h", 1, asked, asked.params), again, again.params) == ("h", 1)
 
 
+@proves("SEAL-04", "SEAL-05", "SEAL-06")
 @pytest.mark.parametrize(
     "other",
     [
@@ -66,6 +67,7 @@ def test_another_request_or_caller_cannot_use_it(other: Call) -> None:
         seal.opened(seal.seal("h", 1, call(), call().params), other, other.params)
 
 
+@proves("SEAL-02", "SEAL-08")
 def test_any_change_is_noticed() -> None:
     seal = sealing()
     state = seal.seal("h", 1, call(), call().params)
@@ -78,6 +80,7 @@ def test_any_change_is_noticed() -> None:
             seal.opened(changed, call(), call().params)
 
 
+@proves("SEAL-03")
 def test_it_lives_ten_minutes() -> None:
     clock = Clock()
     seal = sealing(clock=clock)
@@ -89,6 +92,7 @@ def test_it_lives_ten_minutes() -> None:
         seal.opened(state, call(), call().params)
 
 
+@proves("SEAL-07")
 def test_another_process_opens_it_with_the_same_key_only() -> None:
     state = sealing().seal("h", 1, call(), call().params)
     assert sealing().opened(state, call(), call().params) == ("h", 1)

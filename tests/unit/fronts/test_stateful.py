@@ -18,8 +18,7 @@ from dragoman.profile import named
 from dragoman.wire.members import Members
 from support import official
 from support.dialogue import Kept
-
-PROVES = ("B92", "REV-03", "SDKMRTR-02", "SDKMRTR-03", "SDKMRTR-06", "SDKSUB-02", "SDKSUB-03", "SDKSUB-04")
+from support.proofs import proves
 
 MODERN, SERVER = "2026-07-28", "2025-06-18"
 FORM = {"message": "Name?", "requestedSchema": {"type": "object", "properties": {"n": {"type": "string"}}}}
@@ -124,6 +123,7 @@ def test_the_server_is_shown_as_a_modern_one() -> None:
     assert (result["resultType"], result["ttlMs"], result["cacheScope"]) == ("complete", 0, "private")
 
 
+@proves("REV-03")
 def test_a_call_gets_a_result_of_its_revision_and_nothing_of_it_reaches_the_server() -> None:
     scene = Scene().open()
     sent = scene.calls()
@@ -133,6 +133,7 @@ def test_a_call_gets_a_result_of_its_revision_and_nothing_of_it_reaches_the_serv
     assert told["result"]["resultType"] == "complete"
 
 
+@proves("B92", "SDKMRTR-02")
 def test_a_question_parks_its_call_and_the_retry_brings_the_answer() -> None:
     scene = Scene().open()
     sent, told = scene.parks()
@@ -200,6 +201,7 @@ def test_a_client_that_never_comes_back_ends_its_call_at_the_server() -> None:
     assert scene.to_client()[0]["error"]["code"] == -32602
 
 
+@proves("SDKMRTR-06")
 def test_what_the_request_did_not_declare_is_never_asked_and_named_when_the_call_fails_of_it() -> None:
     scene = Scene({}).open()
     sent = scene.calls()
@@ -221,6 +223,7 @@ def test_roots_before_any_call_wait_for_one_and_then_there_are_none() -> None:
     assert answer == {"jsonrpc": "2.0", "id": "r", "result": {"roots": []}}
 
 
+@proves("SDKSUB-02", "SDKSUB-03", "SDKSUB-04")
 def test_a_stream_is_acknowledged_hears_what_it_wants_and_ends_with_its_call() -> None:
     scene = Scene().open()
     wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourceSubscriptions": ["a:b"]}

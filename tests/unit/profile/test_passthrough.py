@@ -4,8 +4,7 @@ import pytest
 
 from dragoman.profile import named
 from dragoman.profile.passthrough import MetaPassthrough, is_free
-
-PROVES = ("META-01", "META-02", "META-03", "META-04", "META-05", "META-07", "META-09", "PROF-07")
+from support.proofs import proves
 
 WELL_WRITTEN = {
     "traceparent": True,
@@ -51,12 +50,14 @@ OWNED = {
 }
 
 
+@proves("META-01", "META-03", "META-05")
 @pytest.mark.parametrize(("key", "passes"), [*WELL_WRITTEN.items(), *OWNED.items()])
 def test_allowing_everything_still_keeps_to_the_grammar_and_the_reserved_keys(key: str, passes: bool) -> None:
     assert MetaPassthrough(everything=True).passes(key) is passes
     assert is_free(key) is passes
 
 
+@proves("META-01", "META-02", "PROF-07")
 @pytest.mark.parametrize(
     ("key", "passes"),
     [
@@ -80,15 +81,18 @@ def test_the_editor_s_profile_allows_trace_keys_and_its_own(key: str, passes: bo
     assert profile.passthrough.passes(key) is passes
 
 
+@proves("META-02", "META-09")
 def test_a_profile_can_allow_baggage_by_name() -> None:
     assert MetaPassthrough(keys=frozenset({"baggage"})).passes("baggage")
     assert not MetaPassthrough(keys=frozenset({"baggage"})).passes("traceparent")
 
 
+@proves("META-04")
 def test_a_profile_cannot_allow_a_key_of_the_protocol_by_name() -> None:
     assert not MetaPassthrough(keys=frozenset({"progressToken"})).passes("progressToken")
 
 
+@proves("META-02", "META-07")
 def test_nothing_allowed_lets_nothing_pass() -> None:
     assert not MetaPassthrough().passes("a")
 

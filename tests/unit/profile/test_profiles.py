@@ -11,8 +11,7 @@ from dragoman.profile.own import from_toml
 from dragoman.revisions import LATEST_LEGACY
 from dragoman.revisions.plan import Policy
 from dragoman.wire.members import closed, opened
-
-PROVES = ("PROF-02", "PROF-04", "PROF-05", "PROF-06", "PROF-07", "PROF-10", "PROF-11", "PROF-12", "SDKPROG-01")
+from support.proofs import proves
 
 
 def shipped(name: str) -> Profile:
@@ -21,6 +20,7 @@ def shipped(name: str) -> Profile:
     return profile
 
 
+@proves("PROF-04", "PROF-11")
 def test_the_neutral_profile_repairs_and_pins_nothing() -> None:
     profile = shipped("neutral")
     assert profile.name == "dragoman"
@@ -32,6 +32,7 @@ def test_the_neutral_profile_repairs_and_pins_nothing() -> None:
     assert policy == Policy()
 
 
+@proves("PROF-04", "PROF-05", "PROF-06", "PROF-10")
 def test_the_editor_s_profile_holds_its_rules() -> None:
     profile = shipped("vscode")
     assert profile.name == "dragoman-vscode"
@@ -45,6 +46,7 @@ def test_the_editor_s_profile_holds_its_rules() -> None:
     assert profile.progress_rate == 50
 
 
+@proves("PROF-02")
 def test_profiles_are_frozen_and_found_by_name() -> None:
     for name in NAMES:
         assert named(name) is named(name)
@@ -63,12 +65,14 @@ PROMISED = (
 )
 
 
+@proves("PROF-12")
 @pytest.mark.parametrize("hidden", ["sampling", "elicitation", "roots", "experimental", "extensions"])
 def test_a_client_mask_hides_just_what_it_names(hidden: str) -> None:
     masked = Profile("test", client_mask=ClientMask(**{hidden: False})).mask_client(opened(DECLARED))
     assert list(masked) == [name for name in opened(DECLARED) if name != hidden]
 
 
+@proves("PROF-12")
 @pytest.mark.parametrize(
     ("mask", "expected"),
     [
@@ -86,6 +90,7 @@ def test_a_server_mask_hides_just_what_it_names(mask: ServerMask, expected: byte
     assert bytes(closed(profile.mask_server(opened(PROMISED)))) == expected
 
 
+@proves("PROF-12")
 def test_masks_keep_everything_by_default_and_change_no_argument() -> None:
     given = opened(PROMISED)
     assert Profile("test").mask_server(given) == given
@@ -96,10 +101,12 @@ def test_masks_keep_everything_by_default_and_change_no_argument() -> None:
     assert Profile("test", server_mask=ServerMask(list_changes=False)).mask_server(strange) == strange
 
 
+@proves("PROF-11")
 def test_a_user_s_profile_starts_from_the_neutral_one() -> None:
     assert from_toml("") == named("neutral")
 
 
+@proves("PROF-07", "PROF-10", "PROF-11")
 def test_a_user_s_profile_changes_what_it_says() -> None:
     profile = from_toml(
         """

@@ -12,11 +12,7 @@ from msgspec import Raw
 from dragoman.profile import Profile, Quirks
 from dragoman.profile.quirks import apply_quirks
 from dragoman.wire.members import opened
-
-PROVES = (
-    "ITEMS-01", "ITEMS-02", "ITEMS-03", "ITEMS-04", "ITEMS-05", "ITEMS-06", "ITEMS-07", "ITEMS-08", "ITEMS-09",
-    "ITEMS-10", "ITEMS-11", "ITEMS-12", "ITEMS-13", "PROF-08", "PROF-09", "RES-07", "RES-13",
-)  # fmt: skip
+from support.proofs import proves
 
 ARRAYS = Profile("test", quirks=Quirks(normalize_array_items=True))
 
@@ -68,11 +64,13 @@ CHANGED = {
 }
 
 
+@proves("ITEMS-03", "ITEMS-04", "ITEMS-05", "ITEMS-06", "ITEMS-13")
 @pytest.mark.parametrize(("schema", "expected"), CHANGED.items())
 def test_an_array_schema_gets_items_and_keeps_all_else(schema: str, expected: str) -> None:
     assert after(schema) == expected
 
 
+@proves("ITEMS-02", "ITEMS-08", "ITEMS-10")
 @pytest.mark.parametrize(
     "schema",
     [
@@ -101,6 +99,7 @@ SINGLE = ("additionalProperties", "not", "if", "then", "else", "contains", "item
 LISTS = ("anyOf", "allOf", "oneOf", "prefixItems", "items")
 
 
+@proves("ITEMS-09", "ITEMS-12")
 @pytest.mark.parametrize(
     ("shape", "pointer"),
     [
@@ -123,6 +122,7 @@ def nested(levels: int) -> str:
     return '{"not":' * levels + '{"type":"array"}' + "}" * levels
 
 
+@proves("ITEMS-11")
 def test_the_walk_stops_below_level_64_and_says_so() -> None:
     deepest, notes = repaired(listed(nested(64)))
     assert '"items"' in deepest
@@ -135,6 +135,7 @@ def test_the_walk_stops_below_level_64_and_says_so() -> None:
     assert "/not" * 65 in notes[0]
 
 
+@proves("ITEMS-12")
 def test_each_change_has_its_own_note() -> None:
     _, notes = repaired(
         '{"tools":[{"name":"a","inputSchema":{"properties":{"x":{"type":"array"},"y":{"type":"array"}}}},'
@@ -158,12 +159,14 @@ def test_tools_that_need_nothing_keep_their_bytes_beside_one_that_does() -> None
     )
 
 
+@proves("ITEMS-01")
 @pytest.mark.parametrize("schema", ['{"outputSchema":{"type":"array"}}', '{"annotations":{"type":"array"}}'])
 def test_no_other_schema_of_a_tool_is_walked(schema: str) -> None:
     source = '{"tools":[' + schema + "]}"
     assert repaired(source) == (source, [])
 
 
+@proves("PROF-08")
 def test_nothing_is_done_without_the_quirk_or_for_another_method() -> None:
     source = '{"tools":[{"name":"t","inputSchema":{"type":"array"},"outputSchema":true}]}'
     assert repaired(source, Profile("test")) == (source, [])
@@ -192,6 +195,7 @@ MEANINGFUL: list[dict[str, Any]] = [
 ]
 
 
+@proves("ITEMS-07")
 @pytest.mark.parametrize("schema", MEANINGFUL, ids=json.dumps)
 def test_a_changed_schema_accepts_the_same_arrays(schema: dict[str, Any]) -> None:
     changed = json.loads(after(json.dumps(schema)))
@@ -202,6 +206,7 @@ def test_a_changed_schema_accepts_the_same_arrays(schema: dict[str, Any]) -> Non
     assert len(set(accepted)) == 2 or set(schema) <= {"type", "items", "prefixItems"}
 
 
+@proves("PROF-09", "RES-07")
 @pytest.mark.parametrize(
     "quirks", [Quirks(drop_non_object_output_schema=True), Quirks(strict_legacy_results=True)], ids=["drop", "strict"]
 )

@@ -11,11 +11,7 @@ from dragoman.revisions import LATEST, LATEST_LEGACY, ORDER, Revision, named
 from dragoman.revisions.capabilities import client_capabilities, server_capabilities
 from dragoman.wire.members import closed, opened
 from support import official
-
-PROVES = (
-    *("CAP-02", "CAP-03", "CAP-04", "CAP-05", "CAP-06", "CAP-07", "CAP-08"),
-    *("IRES-02", "IRES-03", "IRES-04", "IRES-10"),
-)
+from support.proofs import proves
 
 EXAMPLES = Path(__file__).parents[2] / "schemas" / "examples-2026-07-28"
 PAIRS = list(product(ORDER, ORDER))
@@ -36,6 +32,7 @@ def server(declared: Any, source: Revision = LATEST, target: Revision = LATEST_L
     return json.loads(bytes(closed(server_capabilities(opened(json.dumps(declared).encode()), source, target))))
 
 
+@proves("CAP-02", "CAP-03", "CAP-04", "CAP-05", "CAP-06", "CAP-07", "CAP-08")
 @pytest.mark.parametrize(
     ("declared", "told"),
     [
@@ -95,6 +92,7 @@ def test_client_between_other_revisions(declared: Any, source: str, target: str,
     assert client(declared, revision(source), revision(target)) == told
 
 
+@proves("IRES-02", "IRES-03", "IRES-04", "IRES-10")
 @pytest.mark.parametrize(
     ("declared", "told"),
     [
@@ -148,6 +146,7 @@ def parts() -> list[Any]:
     return [*values, *known, {TASKS: {}}, {"x": 1}]
 
 
+@proves("CAP-08")
 @pytest.mark.parametrize(("source", "target"), PAIRS, ids=repr)
 def test_what_a_server_is_told_always_fits_its_schema(source: Revision, target: Revision) -> None:
     """CAP-08."""

@@ -16,12 +16,7 @@ from dragoman.revisions import HANDSHAKE, LATEST, Revision, named
 from dragoman.revisions.plan import Loss, Part, Policy, Refusal, lowering
 from dragoman.revisions.rows import ROWS
 from dragoman.wire.members import Members, closed, opened
-
-PROVES = (
-    *("RES-03", "RES-04", "RES-05", "RES-06", "RES-07", "RES-08", "RES-09", "RES-10", "RES-11", "RES-12", "RES-13"),
-    *("LOSSY-01", "LOSSY-02", "LOSSY-04", "LOSSY-05", "LOSSY-06", "LOSSY-07", "LOSSY-08", "LOSSY-09", "LOSSY-10"),
-    *("RES-14", "REV-11", "FWD-03"),
-)
+from support.proofs import proves
 
 POLICIES = {
     "default": Policy(),
@@ -83,10 +78,11 @@ def value(raw: Raw) -> Any:
     return json.loads(bytes(raw))
 
 
+@proves("RES-03", "RES-04", "RES-05", "RES-06", "RES-08", "RES-09", "RES-10", "RES-11", "LOSSY-01", "LOSSY-02")
+@proves("LOSSY-04", "LOSSY-06", "LOSSY-10", "RES-14", "FWD-03")
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.row} {case.name}")
 def test_payload(case: Case, policy: str) -> None:
-    """All rules of RES and LOSSY that `PROVES` names."""
     given = opened(case.given)
     before = dict(given)
     expected = case.outcome(policy)
@@ -117,6 +113,7 @@ def test_every_row_with_a_rule_has_a_case_in_each_direction() -> None:
     assert {(row.id, False) for row in ROWS.values() if row.rising} <= changing
 
 
+@proves("LOSSY-08", "REV-11")
 def test_each_way_to_refuse_has_a_case() -> None:
     """LOSSY-08."""
     reasons = {case.outcome(name).refused for case in CASES for name in POLICIES}
@@ -124,6 +121,7 @@ def test_each_way_to_refuse_has_a_case() -> None:
     assert {refused[1] for refused in reasons if refused} == {"LACKS_FEATURE", "POLICY", "WRONG_TYPE"}
 
 
+@proves("LOSSY-05", "LOSSY-07")
 def test_a_downgrade_helps_exactly_where_the_specification_has_a_fallback() -> None:
     """LOSSY-05, LOSSY-07: rows of class F that ask for the option, and no row of class R."""
     helped = {
@@ -135,6 +133,7 @@ def test_a_downgrade_helps_exactly_where_the_specification_has_a_fallback() -> N
     assert all("R" not in ROWS[row].older_client + ROWS[row].newer_client for row in helped)
 
 
+@proves("LOSSY-09")
 def test_policies_allow_nothing_else() -> None:
     """LOSSY-09: re-encoding allows no downgrade, and a downgrade no re-encoding."""
     for case in CASES:
@@ -143,6 +142,7 @@ def test_policies_allow_nothing_else() -> None:
             assert not {"allow_downgrade", "allow_reencode"} <= helping, case.name
 
 
+@proves("RES-12")
 def test_strict_results_go_before_kept_structures() -> None:
     """RES-12: a profile that keeps any structure can still be told to be strict."""
     case = next(case for case in CASES if case.row == "S4-19" and case.outcome("strict").fires)
@@ -153,6 +153,7 @@ def test_strict_results_go_before_kept_structures() -> None:
     assert "structuredContent" not in after
 
 
+@proves("RES-13")
 @pytest.mark.parametrize("target", HANDSHAKE, ids=repr)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(("schema", "structure"), [("object", b"{}"), ("array", b"[]")])

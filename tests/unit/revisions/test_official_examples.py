@@ -16,8 +16,7 @@ from dragoman.revisions import HANDSHAKE, LATEST, Revision
 from dragoman.revisions.plan import Part, Policy, Refusal, Why, lowering
 from dragoman.wire.members import closed, opened
 from support import official
-
-PROVES = ("REV-08", "LOSSY-02", "LOSSY-04", "LOSSY-05")
+from support.proofs import proves
 
 EXAMPLES = Path(__file__).parents[2] / "schemas" / "examples-2026-07-28"
 SAMPLING, ELICITATION, ROOTS = "sampling/createMessage", "elicitation/create", "roots/list"
@@ -131,6 +130,7 @@ def completed(method: str, target: Revision, payload: dict[str, Any]) -> dict[st
     return payload | {"elicitationId": "made up"} if pages else payload
 
 
+@proves("REV-08", "LOSSY-04")
 @pytest.mark.parametrize(("type_", "example", "found", "target"), CASES)
 def test_fits_or_is_refused_by_its_row(type_: str, example: str, found: Placed, target: Revision) -> None:
     """REV-08, LOSSY-04."""
@@ -152,6 +152,7 @@ def test_fits_or_is_refused_by_its_row(type_: str, example: str, found: Placed, 
         assert not {"resultType", "ttlMs", "cacheScope"} & lowered.keys()
 
 
+@proves("LOSSY-05")
 @pytest.mark.parametrize(("type_", "example", "found", "target"), CASES)
 def test_downgrade_changes_refusals_by_policy_only(type_: str, example: str, found: Placed, target: Revision) -> None:
     """LOSSY-05."""

@@ -10,13 +10,13 @@ from dragoman.revisions.methods import asks, known_anywhere, methods, notices, r
 from dragoman.revisions.plan import Part, Plan, Policy, Refusal, Why, lowering
 from dragoman.revisions.rows import ROWS, STEPS
 from dragoman.wire.members import opened
-
-PROVES = ("REV-14", "LOSSY-08")
+from support.proofs import proves
 
 COUNTS = {"H": 16, "S1": 9, "S2": 14, "S3": 23, "S4": 34}
 PAIRS = list(permutations(ORDER, 2))
 
 
+@proves("REV-14")
 def test_every_row_is_there_once_and_in_order() -> None:
     assert list(ROWS) == [f"{group}-{number:02}" for group, count in COUNTS.items() for number in range(1, count + 1)]
     assert sum(len(step.rows) for step in STEPS) + COUNTS["H"] == len(ROWS)
@@ -56,6 +56,7 @@ def test_equal_revisions_have_no_rules(revision: Revision) -> None:
     assert every_rule_of(lowering(revision, revision)) == set()
 
 
+@proves("LOSSY-08")
 @pytest.mark.parametrize(("source", "target"), PAIRS, ids=repr)
 def test_a_method_that_the_target_lacks_is_refused_by_its_row(source: Revision, target: Revision) -> None:
     """LOSSY-08."""

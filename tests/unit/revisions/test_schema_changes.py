@@ -12,8 +12,7 @@ from dragoman.revisions.methods import FORWARDED, asks, known_anywhere, notices,
 from dragoman.revisions.rows import ROWS, STEPS
 from dragoman.revisions.step import Step
 from support import official
-
-PROVES = ("REV-14",)
+from support.proofs import proves
 
 Schema = dict[str, Any]
 
@@ -63,6 +62,7 @@ def changes(older: Revision, newer: Revision) -> set[str]:
     return found
 
 
+@proves("REV-14")
 @pytest.mark.parametrize("newer", ORDER[1:], ids=repr)
 def test_every_change_is_claimed_and_nothing_else(newer: Revision) -> None:
     """REV-14."""

@@ -9,8 +9,7 @@ import pytest
 from dragoman.revisions import HANDSHAKE, LATEST, Revision
 from dragoman.revisions.plan import Part, Policy, Refusal, lowering
 from dragoman.wire.members import Members, closed, opened
-
-PROVES = ("B84",)
+from support.proofs import proves
 
 POLICIES = [Policy(*flags) for flags in product((False, True), repeat=4)]
 PAIRS: list[tuple[Any, Any]] = [({"type": "object"}, {"a": 1}), ({"type": "array"}, [1]), (True, "x"), (None, None)]
@@ -23,6 +22,7 @@ def lowered(target: Revision, method: str, value: Any, policy: Policy) -> Any:
     return None if isinstance(after, Refusal) else json.loads(bytes(closed(after)))
 
 
+@proves("B84")
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 @pytest.mark.parametrize("target", HANDSHAKE, ids=repr)
 @pytest.mark.parametrize(("schema", "structure"), PAIRS)

@@ -18,8 +18,7 @@ from dragoman.runtime.conversation import EXIT_LOST, Conversation
 from dragoman.runtime.log import Log
 from dragoman.transports.pipes import Overflow
 from dragoman.transports.upstream import Command
-
-PROVES = ("EXIT-02", "EXIT-06")
+from support.proofs import proves
 
 
 def conversation() -> tuple[Conversation, list[bytes]]:
@@ -42,6 +41,7 @@ def conversation() -> tuple[Conversation, list[bytes]]:
     ), lines
 
 
+@proves("EXIT-06")
 def test_the_watchdog_kills_the_tree_and_ends_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     talk, _ = conversation()
     did: list[Any] = []
@@ -56,6 +56,7 @@ def test_the_watchdog_kills_the_tree_and_ends_the_process(monkeypatch: pytest.Mo
     assert did == ["killed", 0]
 
 
+@proves("EXIT-02")
 def test_a_fault_of_ours_is_told_without_its_text_and_ends_with_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
     talk, lines = conversation()
     ends: list[int] = []

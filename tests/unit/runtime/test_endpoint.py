@@ -23,22 +23,8 @@ from support.listener import (
     settle,
     text_of,
 )
+from support.proofs import proves
 
-PROVES = (
-    *(
-        "THTTP-01",
-        "THTTP-03",
-        "THTTP-04",
-        "SDKMSG-01",
-        "SDKMSG-02",
-        "SDKMETA-07",
-        "SDKCXL-02",
-        "SDKCXL-03",
-        "SDKSUB-05",
-    ),
-    *("B28", "B29", "B41", "B67", "B68", "B86", "B87", "B106", "B112", "B113", "B118", "B119", "B131", "B133", "B160"),
-    *("FLIGHT-02", "FLIGHT-04"),
-)
 pytestmark = pytest.mark.timeout(20)
 
 LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25")
@@ -68,6 +54,7 @@ class Users(Gate):
 # ---------------------------------------------------------------------- eras
 
 
+@proves("THTTP-01")
 @pytest.mark.parametrize("revision", LEGACY)
 @scene
 async def test_a_client_that_initializes_gets_a_session_of_its_revision(revision: str) -> None:
@@ -82,6 +69,7 @@ async def test_a_client_that_initializes_gets_a_session_of_its_revision(revision
     await listener.close()
 
 
+@proves("THTTP-01")
 @scene
 async def test_a_client_of_the_modern_era_needs_no_session_and_gets_none() -> None:
     listener = Listener()
@@ -113,6 +101,7 @@ async def test_a_session_id_means_nothing_to_a_modern_request() -> None:
     await listener.close()
 
 
+@proves("B118")
 @scene
 async def test_the_body_of_initialize_decides_and_not_its_header() -> None:
     listener = Listener()
@@ -157,6 +146,7 @@ NO_REQUESTS: list[tuple[Any, int, int | None]] = [
 ]
 
 
+@proves("THTTP-03", "SDKMSG-01", "SDKMETA-07", "B28")
 @pytest.mark.parametrize(("body", "status", "code"), NO_REQUESTS)
 @pytest.mark.parametrize("era", ["session", "modern", "nobody"])
 @scene
@@ -172,6 +162,7 @@ async def test_what_is_no_request_is_refused_and_goes_nowhere(body: Any, status:
     await listener.close()
 
 
+@proves("B106")
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
 @pytest.mark.parametrize("batch", [[PING], [PING, {**PING, "id": 2}], [notice("initialized")]], ids=["1", "2", "0"])
 @scene
@@ -304,6 +295,7 @@ async def test_a_second_initialize_is_refused_in_a_session() -> None:
     await listener.close()
 
 
+@proves("B119")
 @pytest.mark.parametrize(
     ("version", "status"),
     [
@@ -347,6 +339,7 @@ async def test_at_the_limit_the_longest_idle_session_makes_room() -> None:
     await listener.close()
 
 
+@proves("B67")
 @scene
 async def test_a_silent_session_ends_and_a_busy_one_does_not() -> None:
     listener = Listener(reception=Reception(session_idle=100, unheld_idle=100))
@@ -385,6 +378,7 @@ async def test_a_busy_client_of_sse_keeps_no_other_session_alive() -> None:
 # ---------------------------------------------------------------------- exchanges
 
 
+@proves("B29")
 @scene
 async def test_equal_ids_of_one_session_each_get_their_own_answer() -> None:
     listener = Listener()
@@ -396,6 +390,7 @@ async def test_equal_ids_of_one_session_each_get_their_own_answer() -> None:
     await listener.close()
 
 
+@proves("SDKMSG-02")
 @pytest.mark.parametrize("id", [b"12345678901234567890123", b'"\\u0041\\/"', b"-0", b'""'])
 @scene
 async def test_an_id_comes_back_as_it_was_written(id: bytes) -> None:
@@ -416,6 +411,7 @@ async def test_line_ends_in_a_body_do_not_reach_the_server() -> None:
     await listener.close()
 
 
+@proves("THTTP-03", "B112")
 @scene
 async def test_notifications_and_responses_are_accepted_without_a_body() -> None:
     listener = Listener()
@@ -428,6 +424,7 @@ async def test_notifications_and_responses_are_accepted_without_a_body() -> None
     await listener.close()
 
 
+@proves("THTTP-03")
 @pytest.mark.parametrize(("revision", "primed"), [("2025-03-26", 0), ("2025-06-18", 0), ("2025-11-25", 1)])
 @scene
 async def test_a_slow_answer_becomes_a_stream(revision: str, primed: int) -> None:
@@ -476,6 +473,7 @@ async def test_a_client_that_takes_no_events_gets_its_answer_alone_however_late(
     await listener.close()
 
 
+@proves("B131")
 @scene
 async def test_a_quiet_stream_has_comments() -> None:
     listener = Listener(reception=Reception(comment_after=15))
@@ -490,6 +488,7 @@ async def test_a_quiet_stream_has_comments() -> None:
     await listener.close()
 
 
+@proves("B160")
 @scene
 async def test_a_slow_call_holds_up_nothing_else() -> None:
     listener = Listener()
@@ -519,6 +518,7 @@ async def test_a_cancelled_stream_ends_without_an_answer() -> None:
     await listener.close()
 
 
+@proves("B86", "B87")
 @scene
 async def test_a_question_is_on_the_wire_at_once_and_its_answer_completes_the_call() -> None:
     listener = Listener()
@@ -539,6 +539,7 @@ async def test_a_question_is_on_the_wire_at_once_and_its_answer_completes_the_ca
     await listener.close()
 
 
+@proves("FLIGHT-02")
 @scene
 async def test_at_the_limit_of_a_session_a_request_is_refused_at_once_and_others_go_on() -> None:
     listener = Listener(in_flight=2)
@@ -568,6 +569,7 @@ async def test_clients_without_a_session_have_one_limit_together() -> None:
 # ---------------------------------------------------------------------- clients that go away
 
 
+@proves("THTTP-04", "SDKCXL-02", "SDKCXL-03")
 @scene
 async def test_a_modern_client_that_hangs_up_has_cancelled() -> None:
     listener = Listener()
@@ -639,6 +641,7 @@ async def test_a_client_without_events_that_hangs_up_has_a_little_time() -> None
     await listener.close()
 
 
+@proves("B133")
 @scene
 async def test_nothing_is_replayed_to_another_session() -> None:
     listener = Listener()
@@ -656,6 +659,7 @@ async def test_nothing_is_replayed_to_another_session() -> None:
     await listener.close()
 
 
+@proves("B68")
 @scene
 async def test_a_newer_connection_takes_the_stream_over() -> None:
     listener = Listener(Server(tools={"listChanged": True}))
@@ -675,6 +679,7 @@ async def test_a_newer_connection_takes_the_stream_over() -> None:
     await listener.close()
 
 
+@proves("B41")
 @scene
 async def test_a_client_that_reads_nothing_loses_its_request_and_disturbs_nobody() -> None:
     listener = Listener(reception=Reception(waiting=10_000, stall=30))
@@ -707,6 +712,7 @@ async def test_the_end_waits_for_what_is_in_flight() -> None:
     assert [text_of(await answer.message()) for answer in answers] == ["just in time"] * 2
 
 
+@proves("SDKSUB-05")
 @scene
 async def test_the_end_answers_everything() -> None:
     listener = Listener(reception=Reception())
@@ -777,6 +783,7 @@ async def test_the_sse_endpoint_is_told_with_the_prefix_that_it_is_mounted_at() 
     await listener.close()
 
 
+@proves("B113")
 @scene
 async def test_a_get_without_a_stream_to_give_is_405() -> None:
     listener = Listener()
@@ -806,6 +813,7 @@ def iconed(server: Server, frame: dict[str, Any]) -> None:
         obliging(server, frame)
 
 
+@proves("ICON-01", "ICON-06", "ICON-07")
 @pytest.mark.parametrize("is_remote", [True, False])
 @pytest.mark.parametrize("handshake", [None, "2025-11-25"])
 @scene

@@ -5,8 +5,7 @@ import pytest
 from dragoman.exchange.notes import Level
 from dragoman.redact import masked
 from dragoman.runtime.log import Log
-
-PROVES = ("LOGL-01", "LOGL-04", "CLI-08", "PROF-04")
+from support.proofs import proves
 
 
 def written(level: Level, *notes: tuple[Level, str]) -> bytes:
@@ -17,10 +16,12 @@ def written(level: Level, *notes: tuple[Level, str]) -> bytes:
     return b"".join(lines)
 
 
+@proves("LOGL-01", "PROF-04")
 def test_a_line_begins_with_the_profile_the_scope_and_the_level() -> None:
     assert written(Level.INFO, (Level.WARN, "text")) == b"my-bridge: scope: warning: text\n"
 
 
+@proves("CLI-08")
 def test_only_the_level_and_what_is_graver_is_written() -> None:
     notes = [(level, level.name) for level in Level]
     assert written(Level.ERR, *notes).count(b"\n") == 1
@@ -29,10 +30,12 @@ def test_only_the_level_and_what_is_graver_is_written() -> None:
     assert written(Level.DEBUG, *notes).count(b"\n") == 4
 
 
+@proves("LOGL-01")
 def test_a_text_of_several_lines_is_one_line() -> None:
     assert written(Level.INFO, (Level.INFO, "a\nb")) == b"my-bridge: scope: info: a b\n"
 
 
+@proves("LOGL-04")
 @pytest.mark.parametrize(
     ("text", "kept"),
     [

@@ -20,8 +20,8 @@ from support.listener import (
     settle,
     text_of,
 )
+from support.proofs import proves
 
-PROVES = ("B45", "B66", "B67", "B86", "B87", "INIT-09")
 pytestmark = pytest.mark.timeout(20)
 
 REVISION = "2025-11-25"
@@ -36,6 +36,7 @@ def refusing(server: Server, frame: dict[str, Any]) -> None:
     server.fail(frame, -32602)
 
 
+@proves("B45", "B66")
 @scene
 async def test_a_server_is_started_by_its_session_and_ends_with_it() -> None:
     listener = Listener(handshake=REVISION)
@@ -47,6 +48,7 @@ async def test_a_server_is_started_by_its_session_and_ends_with_it() -> None:
     await listener.close()
 
 
+@proves("B67")
 @scene
 async def test_an_idle_session_takes_its_server_along() -> None:
     listener = Listener(handshake=REVISION, reception=Reception(session_idle=100, unheld_idle=100))
@@ -100,6 +102,7 @@ async def test_a_server_that_is_never_needed_is_never_started() -> None:
     await listener.close()
 
 
+@proves("INIT-09")
 @scene
 async def test_a_server_that_refuses_is_ended_before_its_client_hears() -> None:
     listener = Listener(handshake=REVISION)
@@ -131,6 +134,7 @@ async def test_what_a_server_says_reaches_its_own_session_only() -> None:
     await listener.close()
 
 
+@proves("B86", "B87")
 @scene
 async def test_a_question_of_a_server_is_asked_and_answered() -> None:
     listener = Listener(handshake=REVISION)

@@ -25,8 +25,8 @@ from support.listener import (
     settle,
     text_of,
 )
+from support.proofs import proves
 
-PROVES = ("B45", "B163", "TSTDIO-03", "SDKSUB-02", "SDKSUB-04", "ORDER-07")
 pytestmark = pytest.mark.timeout(60)
 
 LEVEL = {NAMESPACE + "logLevel": "info"}
@@ -40,6 +40,7 @@ def tokens(frames: list[Any]) -> list[str]:
 # ---------------------------------------------------------------------- whose is it
 
 
+@proves("B163", "TSTDIO-03")
 @scene
 async def test_answers_go_to_who_asked_in_whatever_order() -> None:
     listener = Listener()
@@ -57,6 +58,7 @@ async def test_answers_go_to_who_asked_in_whatever_order() -> None:
     await listener.close()
 
 
+@proves("TSTDIO-03")
 @scene
 async def test_progress_goes_to_whose_token_it_has() -> None:
     listener = Listener()
@@ -75,6 +77,7 @@ async def test_progress_goes_to_whose_token_it_has() -> None:
     await listener.close()
 
 
+@proves("TSTDIO-03", "SDKSUB-02", "SDKSUB-04")
 @scene
 async def test_events_go_to_the_stream_that_they_are_of() -> None:
     listener = Listener(Server(tools={"listChanged": True}))
@@ -233,6 +236,7 @@ async def test_a_request_that_is_lost_on_its_way_fails_alone() -> None:
 # ---------------------------------------------------------------------- its life
 
 
+@proves("B45")
 @scene
 async def test_the_server_is_started_for_the_first_request_and_once() -> None:
     listener = Listener()
@@ -258,6 +262,7 @@ async def test_a_server_that_dies_fails_what_is_in_flight_and_serves_the_next_re
     await listener.close()
 
 
+@proves("B45")
 @scene
 async def test_no_server_is_started_while_the_one_before_still_runs() -> None:
     listener = Listener()

@@ -14,8 +14,7 @@ from dragoman.faults import Cause
 from dragoman.signin.authorize import Redirect, authorization_url, check, check_proof_keys, code_of, proof
 from dragoman.signin.failure import Failed
 from dragoman.signin.metadata import Issuer
-
-PROVES = ("OAUTH-01", "OAUTH-03", "OAUTH-18", "OAUTH-19", "OAUTH-20", "OAUTH-32", "OAUTH-33", "B143", "B148", "ERR-47")
+from support.proofs import proves
 
 URI = "http://127.0.0.1:29417/callback"
 AS = "https://as.example"
@@ -32,6 +31,7 @@ def url(**given: Any) -> str:
     return authorization_url(whole["issuer"], "me", URI, KEY, whole["scopes"], whole["resource"])
 
 
+@proves("OAUTH-01")
 def test_the_url_has_what_the_flow_needs_and_nothing_that_nobody_said() -> None:
     query = dict(parse_qsl(urlsplit(url()).query))
     digest = base64.urlsafe_b64encode(hashlib.sha256(KEY.verifier.encode()).digest()).rstrip(b"=").decode()
@@ -46,6 +46,7 @@ def test_the_url_has_what_the_flow_needs_and_nothing_that_nobody_said() -> None:
     assert 43 <= len(KEY.verifier) <= 128
 
 
+@proves("B143")
 def test_scope_and_resource_are_sent_as_they_are() -> None:
     query = dict(parse_qsl(urlsplit(url(scopes=("r", "w:x"), resource="https://m.example/")).query))
     assert (query["scope"], query["resource"]) == ("r w:x", "https://m.example/")
@@ -58,6 +59,7 @@ def test_a_query_of_the_endpoint_is_kept() -> None:
     assert found.startswith(f"{AS}/authorize?tenant=a&response_type=code&")
 
 
+@proves("OAUTH-18")
 @pytest.mark.parametrize(
     "endpoint",
     [
@@ -83,6 +85,7 @@ def test_no_user_is_sent_to_such_a_url(endpoint: str) -> None:
     assert refused.value.detail is None
 
 
+@proves("OAUTH-19")
 def test_a_url_without_the_state_or_with_another_redirect_is_refused() -> None:
     check(url(), KEY.state, URI)
     for state, redirect in (("other", URI), (KEY.state, "http://127.0.0.1:1/callback")):
@@ -92,6 +95,7 @@ def test_a_url_without_the_state_or_with_another_redirect_is_refused() -> None:
         check(f"{AS}/authorize", KEY.state, URI)
 
 
+@proves("OAUTH-18")
 @given(st.text(max_size=80))
 def test_what_passes_has_only_plain_characters(tail: str) -> None:
     try:
@@ -131,6 +135,7 @@ def test_an_issuer_that_checks_no_proof_keys_is_refused(
             check_proof_keys(described, is_described)
 
 
+@proves("OAUTH-03", "OAUTH-32", "OAUTH-33", "ERR-47")
 @pytest.mark.parametrize(
     ("redirect", "must_name", "cause", "detail"),
     [

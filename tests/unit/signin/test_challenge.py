@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.signin.challenge import Challenge, challenge
-
-PROVES = ("B147",)
+from support.proofs import proves
 
 METADATA = "https://m.example/.well-known/oauth-protected-resource"
 
@@ -54,6 +53,7 @@ def test_no_header_is_too_odd_to_be_read(values: list[str]) -> None:
     assert challenge(401, values).status == 401
 
 
+@proves("B147")
 @pytest.mark.parametrize(
     ("status", "value", "wants_more"),
     [

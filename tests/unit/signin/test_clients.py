@@ -13,9 +13,8 @@ from dragoman.signin.assertion import SigningKey
 from dragoman.signin.clients import Client, Kind, documented, given, proved, registered, registration
 from dragoman.signin.failure import Failed
 from dragoman.signin.metadata import Issuer
+from support.proofs import proves
 from support.tokens import private
-
-PROVES = ("OAUTH-06", "OAUTH-07", "ERR-54")
 
 AS = "https://as.example"
 URI = "http://127.0.0.1:29417/callback"
@@ -30,6 +29,7 @@ def pem(kind: str) -> bytes:
     return private(kind).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
+@proves("OAUTH-07")
 def test_a_registration_is_that_of_a_native_program_under_our_own_name() -> None:
     body = registration(issuer(), URI, ("r", "w"))
     assert body == {
@@ -81,6 +81,7 @@ def test_what_was_registered(answer: dict[str, Any], client: Client) -> None:
     assert registered(201, json.dumps(answer).encode(), issuer()) == client
 
 
+@proves("ERR-54")
 @pytest.mark.parametrize(
     ("status", "body", "detail"),
     [

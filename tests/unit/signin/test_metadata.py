@@ -9,14 +9,14 @@ from dragoman.auth.discovery import Unfit
 from dragoman.signin import metadata
 from dragoman.signin.metadata import covers, is_same, place, resource_places
 from dragoman.transports.http.address import address
-
-PROVES = ("OAUTH-02", "CLI-32", "B141", "B143", "B145")
+from support.proofs import proves
 
 SERVER = address("https://m.example/a/mcp?key=1")
 LOCAL = address("http://127.0.0.1:9/mcp")
 AS = "https://as.example/x"
 
 
+@proves("B141")
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
@@ -35,6 +35,7 @@ def test_the_places_of_a_resource(url: str, expected: list[str]) -> None:
     assert list(resource_places(address(url))) == expected
 
 
+@proves("OAUTH-02")
 @pytest.mark.parametrize(
     ("name", "server", "does"),
     [
@@ -62,12 +63,14 @@ def test_a_resource_covers_what_is_below_it_on_its_origin(name: str, server: str
     assert covers(name, address(server)) is does
 
 
+@proves("B143")
 def test_the_name_of_the_resource_is_kept_as_it_is_written() -> None:
     for name in ("https://m.example", "https://m.example/", "https://M.EXAMPLE/a/mcp"):
         document = json.dumps({"resource": name, "authorization_servers": [AS]}).encode()
         assert metadata.resource(document, SERVER).resource == name
 
 
+@proves("OAUTH-02")
 @pytest.mark.parametrize(
     "document", [b"<html>", b"{}", b"[]", b'{"resource":1}', b'{"resource":"https://n.example"}', b"[" * 9999]
 )
@@ -95,6 +98,7 @@ def test_metadata_of_the_issuer_is_taken(members: dict[str, Any], trusted: str |
     assert metadata.issuer(described(**members), AS, trusted, SERVER).token_endpoint == f"{AS}/token"
 
 
+@proves("OAUTH-02")
 @pytest.mark.parametrize(
     ("members", "trusted"),
     [
@@ -116,6 +120,7 @@ def test_other_metadata_is_refused(members: dict[str, Any], trusted: str | None)
     assert "m.example" not in str(refused.value)
 
 
+@proves("B145")
 def test_a_refusal_for_the_name_of_the_issuer_has_both_names() -> None:
     with pytest.raises(Unfit, match=r"https://as\.example, .* https://as\.example/x"):
         metadata.issuer(described(issuer="https://as.example"), AS, None, SERVER)

@@ -3,10 +3,10 @@
 import pytest
 
 from dragoman.signin.scopes import Scopes, chosen
+from support.proofs import proves
 
-PROVES = ("B147", "B148")
 
-
+@proves("B147", "B148")
 @pytest.mark.parametrize(
     ("challenged", "supported", "offered", "before", "expected"),
     [

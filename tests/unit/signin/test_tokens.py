@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from dragoman.signin.tokens import OTHER_TYPE, UNSENDABLE, Refusal, Tokens, tokens
-
-PROVES = ("B136", "STORE-09")
+from support.proofs import proves
 
 NOW = 1000.0
 
@@ -25,6 +24,7 @@ def test_what_is_left_out_is_what_was_asked_for() -> None:
     assert answered(access_token="a", token_type="Bearer") == Tokens("a", None, ("r",), None, None)
 
 
+@proves("B136")
 def test_a_refresh_keeps_the_refresh_token_and_the_scopes_that_it_does_not_name() -> None:
     kept: Tokens | Refusal = Tokens("a", "f", ("r", "w"), 1.0, 1.0)
     for number in range(3):
@@ -34,6 +34,7 @@ def test_a_refresh_keeps_the_refresh_token_and_the_scopes_that_it_does_not_name(
         assert kept == Tokens(f"a{number}", "f", ("r", "w"), None, None)
 
 
+@proves("STORE-09")
 @pytest.mark.parametrize(("lasts", "stale"), [(3600, 3540), (300, 240), (5, 4), ("300", 240), (0.5, 0.4)])
 def test_a_token_is_renewed_a_minute_early_and_a_short_one_in_its_last_fifth(lasts: object, stale: float) -> None:
     found = answered(access_token="a", expires_in=lasts)

@@ -12,8 +12,7 @@ from dragoman.limits import Limits
 from dragoman.transports.child import Child, PipeLines
 from dragoman.transports.spawn import MARK, spawn
 from dragoman.transports.tree import Group
-
-PROVES = ("EXIT-07", "EXIT-08", "ORDER-06", "ERR-17", "B62")
+from support.proofs import proves
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
 GRACE = 0.25
@@ -69,6 +68,7 @@ def _ignore(how: str, ended: bool) -> None:
     pass
 
 
+@proves("EXIT-08")
 def test_a_server_that_ends_with_its_input_is_not_signalled() -> None:
     took, said = ended_after(
         'signal.signal(15, lambda *_: print("term", file=sys.stderr, flush=True))\nsys.stdin.read()\n'
@@ -77,6 +77,7 @@ def test_a_server_that_ends_with_its_input_is_not_signalled() -> None:
     assert said == []
 
 
+@proves("EXIT-07", "EXIT-08", "ORDER-06")
 def test_a_server_has_the_grace_before_it_is_asked_and_again_before_it_is_killed() -> None:
     took, said = ended_after(
         "signal.signal(15, lambda *_: os.write(2, b'term '))\nsys.stdin.read()\nos.write(2, b'eof ')\n"
@@ -122,6 +123,7 @@ def test_what_is_around_a_tree_stays_in_its_mark(monkeypatch: pytest.MonkeyPatch
     os.waitpid(spawned.pid, 0)
 
 
+@proves("ERR-17", "B62")
 @pytest.mark.parametrize(
     ("script", "how", "ended"),
     [

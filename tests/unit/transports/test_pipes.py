@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.transports.pipes import Overflow, Reader, ThreadWriter, Writer
-
-PROVES = ("ORDER-07", "B58", "B163")
+from support.proofs import proves
 
 WRITERS: list[type[Writer]] = [Writer, ThreadWriter]
 
@@ -28,6 +27,7 @@ def pipe() -> tuple[int, int]:
     return reads, writes
 
 
+@proves("ORDER-07", "B163")
 @pytest.mark.parametrize("kind", WRITERS)
 def test_frames_arrive_whole_and_in_order_through_a_pipe_that_is_slow(kind: type[Writer]) -> None:
     frames = [b"%d:" % place + b"x" * (place * 37 % 90_000) for place in range(300)]
@@ -131,6 +131,7 @@ def test_a_file_is_read_by_a_thread(tmp_path: Path) -> None:
     assert asyncio.run(work()) == b"x" * 200_000
 
 
+@proves("B58")
 def test_what_nobody_reads_on_standard_error_is_dropped_in_bounds_and_counted() -> None:
     async def work() -> bytes:
         reads, writes = os.pipe()

@@ -6,12 +6,12 @@ from typing import Any, cast
 import pytest
 
 from dragoman.transports import windows
-
-PROVES = ("B64",)
+from support.proofs import proves
 
 ENVIRONMENT = {"PATH": r"C:\a;C:\node", "PATHEXT": ".COM;.EXE;.CMD"}
 
 
+@proves("B64")
 @pytest.mark.parametrize(
     ("command", "files", "found"),
     [
@@ -29,6 +29,7 @@ def test_a_command_is_looked_up_with_the_endings_of_programs(command: str, files
     assert windows.resolve(command, ENVIRONMENT, files.__contains__) == found
 
 
+@proves("B64")
 def test_a_program_gets_the_usual_quoting() -> None:
     line = windows.command_line(r"C:\p.exe", ("a b", 'say "x"', "", "100%"))
     assert line == r'C:\p.exe "a b" "say \"x\"" "" 100%'

@@ -8,8 +8,6 @@ from msgspec import Raw
 from dragoman.wire.compact import LARGE, compact
 from dragoman.wire.frame import reply_with
 
-PROVES = ()
-
 LONG = "é界😀" * (LARGE // 12)
 
 

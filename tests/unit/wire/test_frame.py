@@ -11,8 +11,7 @@ from dragoman.wire import frame as wire
 from dragoman.wire.frame import Batch, Broken, Flaw, Frame, Opened, id_key, is_id
 from dragoman.wire.lines import Overlong
 from dragoman.wire.members import closed
-
-PROVES = ("SDKMSG-01", "SDKMSG-02", "B16", "B19", "B22", "B26", "B27", "B28", "SIZE-02", "LINE-09", "LIFE-25")
+from support.proofs import proves
 
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"n":1.0e0}}'
 
@@ -23,6 +22,7 @@ def frame_of(data: bytes) -> Frame:
     return found
 
 
+@proves("SDKMSG-02", "B26", "B27")
 @pytest.mark.parametrize(
     "id",
     [b"0", b"-5", b"9007199254740993", b"123456789012345678901234567890", b'"a\\u00e9\\/b"', b'""', '"界"'.encode()],
@@ -34,17 +34,20 @@ def test_an_id_is_kept_as_it_was_written(id: bytes) -> None:
     assert is_id(id)
 
 
+@proves("B28")
 @pytest.mark.parametrize("id", [b"null", b"true", b"1.5", b"1e3", b"{}", b"[]", b"-"])
 def test_other_values_are_no_ids(id: bytes) -> None:
     assert not is_id(id)
 
 
+@proves("LIFE-25")
 def test_ids_are_equal_by_type_and_value() -> None:
     assert id_key(b'"\\u0061"') == id_key(b'"a"')
     assert id_key(b'"1"') != id_key(b"1")
     assert id_key(b'"\\ud800"') == b'"\\ud800"'
 
 
+@proves("SDKMSG-01", "B16", "SIZE-02", "LINE-09")
 @pytest.mark.parametrize(
     ("data", "flaw"),
     [
@@ -69,6 +72,7 @@ def test_what_is_no_message_is_broken_with_its_flaw(data: bytes, flaw: Flaw) -> 
     assert found.flaw is flaw
 
 
+@proves("SIZE-02")
 def test_sixty_four_levels_pass() -> None:
     assert isinstance(wire.parse(b'{"id":2,"x":' + b"[" * 63 + b"]" * 63 + b"}", 64), Frame)
 
@@ -101,6 +105,7 @@ def test_an_overlong_line_is_known_by_its_edges() -> None:
     assert neither.id is None
 
 
+@proves("B19")
 def test_half_a_surrogate_pair_does_not_lose_the_message() -> None:
     frame = frame_of(rb'{"jsonrpc":"2.0","id":"\ud800","method":"m","params":{"t":"x\udc00y"}}')
     assert frame.id is not UNSET
@@ -115,6 +120,7 @@ def test_an_array_is_a_batch_of_whatever_it_holds() -> None:
     assert [bytes(entry) for entry in found.entries] == [b'{"id":1}', b"5"]
 
 
+@proves("B22")
 @pytest.mark.parametrize(
     ("data", "repeated"),
     [

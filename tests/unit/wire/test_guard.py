@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.wire import guard
-
-PROVES = ("SIZE-02", "SIZE-06", "B18")
+from support.proofs import proves
 
 
 @pytest.mark.parametrize(
@@ -34,6 +33,7 @@ def test_every_text_is_valid(text: str) -> None:
     assert guard.is_utf8(text.encode("utf-8", "surrogatepass")) is not any("\ud800" <= c <= "\udfff" for c in text)
 
 
+@proves("SIZE-02", "SIZE-06")
 @pytest.mark.parametrize(
     ("text", "levels"),
     [
@@ -68,6 +68,7 @@ def test_depth_is_that_of_the_value(value: object) -> None:
     assert guard.depth(json.dumps(value).encode()) == measured(value)
 
 
+@proves("B18")
 @pytest.mark.parametrize(
     ("data", "mended"),
     [

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.wire.lines import EDGE, Lines, Overlong
-
-PROVES = ("LINE-01", "SIZE-01", "B01", "B05", "B11", "B12", "B162", "TSTDIO-02")
+from support.proofs import proves
 
 LIMIT = 1000
 
@@ -17,6 +16,7 @@ def fed(framer: Lines, *chunks: bytes) -> list[bytes | Overlong]:
     return [line for chunk in chunks for line in framer.feed(chunk)]
 
 
+@proves("B01", "B05", "TSTDIO-02")
 @pytest.mark.parametrize(
     ("chunks", "lines"),
     [
@@ -56,6 +56,7 @@ def test_a_stream_that_ends_inside_a_byte_order_mark_ends_with_that() -> None:
     assert framer.end() == [b"\xef\xbb"]
 
 
+@proves("B12")
 def test_the_rest_without_a_line_end_comes_at_the_end_once() -> None:
     framer = Lines(LIMIT)
     assert fed(framer, b"a\nrest") == [b"a"]
@@ -63,12 +64,14 @@ def test_the_rest_without_a_line_end_comes_at_the_end_once() -> None:
     assert framer.end() == []
 
 
+@proves("LINE-01", "SIZE-01")
 def test_a_line_of_the_limit_passes_and_a_longer_one_keeps_its_edges() -> None:
     whole, longer = b"x" * LIMIT, b"<" + b"y" * LIMIT + b">"
     lines = fed(Lines(LIMIT), whole + b"\n" + longer + b"\nnext\n")
     assert lines == [whole, Overlong(longer[:EDGE], longer[-EDGE:]), b"next"]
 
 
+@proves("LINE-01", "B162")
 @pytest.mark.parametrize("step", [1, 7, 256, 5000])
 def test_a_long_line_is_thrown_away_as_it_comes(step: int) -> None:
     framer = Lines(LIMIT)
@@ -99,6 +102,7 @@ def test_an_eager_framer_tells_at_once_that_a_line_is_too_long_and_again_when_it
 contents = st.lists(st.binary(max_size=60).map(lambda line: line.replace(b"\n", b"?")), max_size=12)
 
 
+@proves("B11")
 @given(contents, st.lists(st.integers(0, 800), max_size=20), st.integers(1, 80))
 def test_lines_do_not_depend_on_chunk_borders(lines: list[bytes], cuts: list[int], limit: int) -> None:
     data = b"".join(line + b"\n" for line in lines)

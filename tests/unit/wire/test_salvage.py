@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.wire import salvage
+from support.proofs import proves
 
-PROVES = ("LINE-02", "LINE-03", "LINE-04", "LINE-06", "B20", "B32")
 
-
+@proves("LINE-02", "LINE-06")
 @pytest.mark.parametrize(
     ("data", "id"),
     [
@@ -45,6 +45,7 @@ def test_only_a_member_of_the_outermost_object_that_is_valid_json_is_the_id(data
     assert salvage.id_in(data) == id
 
 
+@proves("LINE-03")
 @pytest.mark.parametrize(
     ("tail", "id"),
     [
@@ -62,6 +63,7 @@ def test_an_id_that_is_the_last_member_is_found_from_the_end(tail: bytes, id: by
     assert salvage.last_id_in(tail) == id
 
 
+@proves("LINE-04", "B20", "B32")
 @given(
     st.dictionaries(st.text(max_size=6), st.recursive(st.text() | st.none(), st.lists, max_leaves=5), max_size=5),
     st.text(max_size=6) | st.integers(),

@@ -8,13 +8,13 @@ import pytest
 
 from dragoman.signin.stores import StoreFailed, Unreadable
 from dragoman.signin.stores.files import Files, key_in, read_key
-
-PROVES = ("STORE-03", "STORE-04", "CLI-28")
+from support.proofs import proves
 
 KEY = bytes(range(32))
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes of files are POSIX")
 
 
+@proves("STORE-03")
 def test_what_is_written_is_read_and_is_not_in_the_file(tmp_path: Path) -> None:
     store = Files(tmp_path / "a" / "b", KEY)
     assert store.read("name") is None
@@ -66,6 +66,7 @@ def test_a_folder_that_cannot_be_is_told(tmp_path: Path) -> None:
         Files(tmp_path / "file" / "store", KEY)
 
 
+@proves("STORE-03")
 @pytest.mark.parametrize("text", ["", "00" * 31, "00" * 33, "g" * 64, "0x" + "00" * 31])
 def test_a_key_has_64_hexadecimal_digits(text: str) -> None:
     with pytest.raises(ValueError, match="64 hexadecimal"):
@@ -76,6 +77,7 @@ def test_a_key_may_have_spaces_around_it() -> None:
     assert read_key(f" {KEY.hex().upper()}\n") == KEY
 
 
+@proves("STORE-04")
 @posix
 def test_a_key_file_is_private_and_kept_elsewhere(tmp_path: Path) -> None:
     store = tmp_path / "store"

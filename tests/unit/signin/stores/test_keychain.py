@@ -9,8 +9,7 @@ from keyring.errors import KeyringLocked, PasswordDeleteError
 
 from dragoman.signin.stores import StoreFailed
 from dragoman.signin.stores.keychain import PIECE, Keychain
-
-PROVES = ("STORE-01", "STORE-02")
+from support.proofs import proves
 
 
 class Ring(KeyringBackend):
@@ -78,6 +77,7 @@ def test_pieces_that_do_not_fit_together_are_nothing(ring: Ring) -> None:
     assert store.read("a") is None
 
 
+@proves("STORE-02")
 def test_a_keychain_that_is_none_does_not_open() -> None:
     before = keyring.get_keyring()
     try:

@@ -9,8 +9,7 @@ from keyring.backends import fail
 
 from dragoman.signin.stores import StoreFailed
 from dragoman.signin.stores.opening import opened, own_folder
-
-PROVES = ("STORE-01", "STORE-02", "B150")
+from support.proofs import proves
 
 KEY = bytes(range(32))
 
@@ -20,6 +19,7 @@ def no_keychain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keyring, "get_keyring", fail.Keyring)
 
 
+@proves("STORE-01")
 @pytest.mark.parametrize(
     ("choice", "key", "label"),
     [
@@ -33,6 +33,7 @@ def test_the_first_store_that_works_is_used(choice: str, key: bytes | None, labe
     assert opened(choice, tmp_path, key).label == label
 
 
+@proves("STORE-02")
 @pytest.mark.parametrize(("choice", "key"), [("keychain", KEY), ("file", None)])
 def test_a_store_that_was_named_opens_or_fails(choice: str, key: bytes | None, tmp_path: Path) -> None:
     with pytest.raises(StoreFailed):

@@ -3,10 +3,10 @@
 import pytest
 
 from dragoman.transports.http.address import Plain, Refused, address, is_loopback, redirected
+from support.proofs import proves
 
-PROVES = ("CLI-14", "CLI-15", "CLI-32", "HTTP-11", "B115", "B117", "B158")
 
-
+@proves("CLI-15")
 @pytest.mark.parametrize(
     ("url", "origin"),
     [
@@ -24,6 +24,7 @@ def test_https_anywhere_and_http_on_this_machine(url: str, origin: tuple[str, st
     assert address(url).origin == origin
 
 
+@proves("CLI-14", "CLI-15")
 @pytest.mark.parametrize(
     "url",
     [
@@ -76,11 +77,13 @@ def test_everything_else_is_refused_without_a_word_of_it(url: str) -> None:
         assert part not in str(refused.value)
 
 
+@proves("B117")
 @pytest.mark.parametrize("rest", ["/mcp/", "/mcp", "/a%2Fb?x=1", "", "?x=1", "/a/../b%zz?q=%41&q=", "//", "/;p"])
 def test_the_path_and_query_stay_as_they_are_written(rest: str) -> None:
     assert address("https://h" + rest).url == "https://h" + rest
 
 
+@proves("B115")
 @pytest.mark.parametrize(
     ("place", "location", "to"),
     [
@@ -131,6 +134,7 @@ def test_plain_http_to_another_machine_is_for_the_user_to_allow() -> None:
         redirected(allowed, "http://localhost/")
 
 
+@proves("B158")
 def test_the_names_of_this_machine() -> None:
     assert all(map(is_loopback, ("localhost", "a.b.localhost", "127.0.0.1", "127.255.255.254", "::1")))
     assert not any(map(is_loopback, ("localhost.", "xlocalhost", "::", "128.0.0.1", "h", "")))

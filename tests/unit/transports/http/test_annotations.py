@@ -9,8 +9,7 @@ from msgspec import Raw
 from dragoman.transports.http.annotations import MOST_TOOLS, Annotations, InvalidMark, marks_of
 from dragoman.transports.http.binding import Unmirrorable
 from dragoman.wire.members import object_in, raw
-
-PROVES = ("HTTP-03", "ERR-26", "B120")
+from support.proofs import proves
 
 MARKED = {"type": "string", "x-mcp-header": "Region"}
 
@@ -34,6 +33,7 @@ def learned(*tools: Any) -> tuple[Annotations, list[Any] | None, list[str]]:
     return annotations, json.loads(bytes(members["tools"])), reasons
 
 
+@proves("HTTP-03", "B120")
 @pytest.mark.parametrize(
     ("input_schema", "found"),
     [
@@ -55,6 +55,7 @@ def test_marks_are_found_at_the_end_of_chains_of_properties(input_schema: Any, f
     assert marks == found or (found is None and len(marks) == 2)
 
 
+@proves("HTTP-03")
 @pytest.mark.parametrize(
     "input_schema",
     [
@@ -131,6 +132,7 @@ def test_a_value_is_spelled_as_servers_compare_it(kind: str, value: bytes, heade
     assert headers == ({} if header is None else {"Mcp-Param-P": header})
 
 
+@proves("ERR-26")
 @pytest.mark.parametrize("value", [b"9007199254740992", b"-9007199254740992", b"1e300", rb'"\ud800"'])
 def test_a_value_that_no_header_can_hold_is_not_sent(value: bytes) -> None:
     annotations, _, _ = learned(tool("t", schema(a={"type": "integer", "x-mcp-header": "P"})))

@@ -5,8 +5,7 @@ import pytest
 from dragoman.faults import Cause
 from dragoman.transports.http.answer import Sort, said
 from dragoman.transports.http.loss import cut, invalid, refused
-
-PROVES = ("HTTP-04", "HTTP-10", "ERR-07", "LOSS-05", "LOSS-07", "B122", "B128")
+from support.proofs import proves
 
 
 @pytest.mark.parametrize(
@@ -36,6 +35,7 @@ def test_the_sort_of_a_message(data: bytes, sort: Sort) -> None:
     assert said(data, b"7").sort is sort
 
 
+@proves("B128")
 def test_an_answer_leaves_as_one_line() -> None:
     pretty = b'\xef\xbb\xbf{\r\n  "id": 7,\n  "result": {\n    "a": "\\n"\n  }\n}\n'
     assert said(pretty, b"7").line == b'{    "id": 7,   "result": {     "a": "\\n"   } }'
@@ -49,6 +49,7 @@ def test_an_error_without_an_id_is_given_that_of_its_request() -> None:
     assert said(b'{"id":7,"error":{"code":"text"}}', b"7").code is None
 
 
+@proves("LOSS-05", "LOSS-07")
 @pytest.mark.parametrize(
     ("status", "again"),
     [
@@ -62,6 +63,7 @@ def test_which_status_may_pass(status: int, again: bool) -> None:
     assert loss.detail == f"HTTP status {status}"
 
 
+@proves("HTTP-10", "ERR-07", "B122")
 def test_a_loss_names_the_status_when_there_is_one() -> None:
     assert invalid(200, "why").detail == "HTTP status 200: why"
     assert not invalid(200, "why").may_retry

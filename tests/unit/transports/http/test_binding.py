@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from dragoman.transports.http.binding import Post, Unmirrorable, headers_of, post_of, sealed, unsealed
-
-PROVES = ("HTTP-01", "HTTP-02", "B120")
+from support.proofs import proves
 
 META = b'{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}'
 
@@ -19,6 +18,7 @@ def post(method: str, params: bytes = b"") -> Post:
     return post_of(b'{"jsonrpc":"2.0","id":7,"method":"%s","params":{"_meta":%s%s}}' % (method.encode(), META, rest))
 
 
+@proves("HTTP-01", "B120")
 @pytest.mark.parametrize(
     ("method", "params", "name"),
     [
@@ -52,6 +52,7 @@ def test_a_message_without_meta_names_no_revision() -> None:
     assert "MCP-Protocol-Version" not in headers_of(notice)
 
 
+@proves("HTTP-02")
 @pytest.mark.parametrize(
     ("value", "header"),
     [
@@ -94,6 +95,7 @@ def test_a_mark_without_its_base64_is_no_value(header: str, value: str | None) -
     assert unsealed(header) == value
 
 
+@proves("HTTP-02")
 @given(st.text(st.characters(exclude_categories=("Cs",))))
 def test_every_text_comes_back_and_is_safe_on_its_way(value: str) -> None:
     header = sealed(value)

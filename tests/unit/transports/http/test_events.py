@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.transports.http.events import FIELD, Event, Events
-
-PROVES = ("HTTP-04", "SIZE-03", "SIZE-04", "B126", "B128", "B129")
+from support.proofs import proves
 
 LIMIT = 1000
 
@@ -22,6 +21,7 @@ def message(data: bytes) -> tuple[bytes, bytes]:
     return b"message", data
 
 
+@proves("B126", "B128")
 @pytest.mark.parametrize(
     ("stream", "events"),
     [
@@ -73,6 +73,7 @@ PIECES = [
 ]
 
 
+@proves("B129")
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join), st.lists(st.integers(0, 80), max_size=12))
 def test_chunk_borders_do_not_matter(stream: bytes, borders: list[int]) -> None:
     places = [0, *sorted(min(border, len(stream)) for border in borders), len(stream)]
@@ -80,18 +81,21 @@ def test_chunk_borders_do_not_matter(stream: bytes, borders: list[int]) -> None:
     assert parsed(*chunks) == parsed(stream)
 
 
+@proves("B126")
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join))
 def test_line_ends_do_not_matter(stream: bytes) -> None:
     plain = stream.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     assert parsed(stream) == parsed(plain) == parsed(plain.replace(b"\n", b"\r\n"))
 
 
+@proves("SIZE-03")
 def test_an_event_of_the_limit_passes_and_the_limit_is_of_one_event() -> None:
     largest = b"data: " + b"x" * LIMIT + b"\n\n"
     assert parsed(largest * 5) == [message(b"x" * LIMIT)] * 5
     assert parsed(*(bytes([byte]) for byte in largest)) == [message(b"x" * LIMIT)]
 
 
+@proves("SIZE-04")
 @pytest.mark.parametrize(
     "begin",
     [

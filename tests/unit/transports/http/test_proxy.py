@@ -4,8 +4,7 @@ import pytest
 
 from dragoman.transports.http.address import address
 from dragoman.transports.http.proxy import Proxy, UnusableProxy, is_excepted, proxy_for
-
-PROVES = ("HTTP-06", "HTTP-09", "B152")
+from support.proofs import proves
 
 HERE = address("https://api.example.com:8443/mcp")
 A, B = "http://a.proxy:3128", "http://b.proxy:3128"
@@ -16,6 +15,7 @@ def place(environment: dict[str, str], url: str = HERE.url) -> str | None:
     return None if proxy is None else f"{proxy.scheme}://{proxy.host}:{proxy.port}"
 
 
+@proves("HTTP-06")
 @pytest.mark.parametrize(
     ("environment", "used"),
     [
@@ -41,6 +41,7 @@ def test_which_proxy_is_used(environment: dict[str, str], used: str | None) -> N
     assert place(environment) == used
 
 
+@proves("HTTP-06")
 @pytest.mark.parametrize(
     "url", ["http://localhost:1/", "https://localhost/", "https://a.localhost/", "http://127.0.0.2/", "https://[::1]/"]
 )
@@ -49,6 +50,7 @@ def test_this_machine_has_no_proxy(url: str) -> None:
     assert place({"HTTPS_PROXY": "socks5://broken"}, url) is None
 
 
+@proves("HTTP-06")
 @pytest.mark.parametrize(
     ("host", "exceptions", "excepted"),
     [
@@ -80,6 +82,7 @@ def test_which_hosts_are_excepted(host: str, exceptions: str, excepted: bool) ->
     assert is_excepted(address(f"https://{host}/"), exceptions) is excepted
 
 
+@proves("HTTP-06", "B152")
 def test_credentials_come_from_the_url_of_the_proxy_and_are_not_shown() -> None:
     proxy = proxy_for(HERE, {"HTTPS_PROXY": "http://us%40er:p%3Ass@w0rd@a.proxy:1"})
     assert proxy == Proxy("http", "a.proxy", 1, "us@er", "p:ss@w0rd")
@@ -87,6 +90,7 @@ def test_credentials_come_from_the_url_of_the_proxy_and_are_not_shown() -> None:
     assert "us@er" not in repr(proxy)
 
 
+@proves("HTTP-09", "B152")
 @pytest.mark.parametrize(
     "value",
     ["socks5://secret:1", "ftp://secret", "http://", "http://secret:0", "http://secret:99999", "http://se cret"],

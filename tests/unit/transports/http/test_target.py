@@ -16,12 +16,12 @@ from dragoman.transports.http.target import (
     together,
     trust,
 )
-
-PROVES = ("CLI-14", "CLI-16", "CLI-17", "CLI-18", "CLI-19", "CLI-20", "HTTP-09")
+from support.proofs import proves
 
 SECRET = "s3cret"
 
 
+@proves("CLI-17")
 @pytest.mark.parametrize(
     ("text", "name", "value"),
     [
@@ -36,6 +36,7 @@ def test_a_header_of_the_command_line(text: str, name: str, value: str) -> None:
     assert header(text) == Header(name, value)
 
 
+@proves("CLI-14", "CLI-18")
 @pytest.mark.parametrize(
     "name",
     [
@@ -51,12 +52,14 @@ def test_some_names_are_not_the_users_to_give(name: str) -> None:
         assert SECRET not in str(refused.value)
 
 
+@proves("CLI-14", "CLI-19")
 @pytest.mark.parametrize("value", ["", " \t", "a\nb", "a\rb", "a\x00", "a\x7f", "a\x85", "a\tb", "\udc80"])
 def test_some_values_are_none(value: str) -> None:
     with pytest.raises(Refused):
         header(f"x-a:{value}")
 
 
+@proves("CLI-14", "CLI-16")
 @pytest.mark.parametrize("text", ["x-a", "x-a=", "=V", "x-a=UNSET", "x-a=EMPTY", "x-a=BAD"])
 def test_a_variable_must_have_a_value(text: str) -> None:
     with pytest.raises(Refused) as refused:
@@ -71,12 +74,14 @@ def test_a_header_from_a_variable_is_not_shown() -> None:
     assert SECRET not in repr(one) + repr(target)
 
 
+@proves("CLI-19")
 def test_a_header_is_given_once() -> None:
     assert together([Header("A", "1"), Header("B", "2")]) == (Header("A", "1"), Header("B", "2"))
     with pytest.raises(Refused, match="x-a"):
         together([Header("X-A", SECRET), Header("x-a", SECRET)])
 
 
+@proves("CLI-20", "HTTP-09")
 @pytest.mark.parametrize("content", [b"", b"no certificate", b"-----BEGIN CERTIFICATE-----\nAAAA\n", None])
 def test_a_file_without_certificates_is_refused(tmp_path: Path, content: bytes | None) -> None:
     file = tmp_path / SECRET
@@ -91,6 +96,7 @@ def test_a_file_without_certificates_is_refused(tmp_path: Path, content: bytes |
         trust(Target(address("https://h/"), environment={"SSL_CERT_FILE": str(file)}))
 
 
+@proves("CLI-20")
 def test_the_file_adds_to_the_trust_of_the_system(tmp_path: Path) -> None:
     file = tmp_path / "ca.pem"
     trustme.CA().cert_pem.write_to_path(file)

@@ -4,8 +4,7 @@ import pytest
 
 from dragoman.transports.http.server.admission import admission
 from support.listener import Listener, call, initialize, scene
-
-PROVES = ("THTTP-02", "B154", "B156")
+from support.proofs import proves
 
 LOCAL = [
     "localhost",
@@ -47,6 +46,7 @@ def test_names_of_this_machine_are_always_fine(listen: str | None, host: str) ->
     assert admission(listen).admits_host(host)
 
 
+@proves("THTTP-02", "B154")
 @pytest.mark.parametrize("host", [*FOREIGN, *BROKEN])
 def test_other_hosts_are_not_when_only_this_machine_is_served(host: str | None) -> None:
     assert not admission("127.0.0.1").admits_host(host)
@@ -68,6 +68,7 @@ def test_beyond_this_machine_a_plain_address_is_fine_and_a_name_is_not(listen: s
     assert admission(listen).admits_host(host) is fine
 
 
+@proves("B154")
 @pytest.mark.parametrize(
     ("pattern", "host", "fine"),
     [
@@ -119,6 +120,7 @@ def test_a_page_of_this_machine_or_of_an_option_may_speak(origin: str | None, fi
     assert admission("0.0.0.0", origins=["https://app.example/"]).admits_origin(origin) is fine
 
 
+@proves("THTTP-02")
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS", "PUT"])
 @scene
 async def test_a_foreign_page_or_name_gets_403_whatever_it_does(method: str) -> None:
@@ -136,6 +138,7 @@ async def test_a_foreign_page_or_name_gets_403_whatever_it_does(method: str) -> 
     await listener.close()
 
 
+@proves("B154")
 @scene
 async def test_a_refusal_names_the_host_and_the_setting() -> None:
     listener = Listener()
@@ -152,6 +155,7 @@ async def test_a_refusal_names_the_host_and_the_setting() -> None:
 WANTED = "mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, Mcp-Param-X, last-event-id, authorization"
 
 
+@proves("B156")
 @scene
 async def test_a_preflight_of_an_allowed_page_allows_all_that_mcp_has() -> None:
     listener = Listener(admitted=admission("127.0.0.1", origins=["https://app.example"]))

@@ -7,13 +7,14 @@ import pytest
 from dragoman.limits import Reception
 from dragoman.transports.http.server.authentication import Token
 from support.listener import Listener, call, elapse, error_of, initialize, mirrored, modern, scene, settle, text_of
+from support.proofs import proves
 
-PROVES = ("THTTP-02", "THTTP-03", "THTTP-05")
 pytestmark = pytest.mark.timeout(20)
 
 JSON = {"content-type": "application/json"}
 
 
+@proves("THTTP-02")
 @pytest.mark.parametrize(
     ("method", "path", "headers", "status"),
     [
@@ -76,6 +77,7 @@ async def test_a_body_in_pieces_is_one_message() -> None:
     await listener.close()
 
 
+@proves("THTTP-05")
 @pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize("pieces", [1, 5])
 @scene

@@ -7,8 +7,7 @@ import pytest
 from dragoman.transports.http.server.exchange import Exchange, Form
 from dragoman.transports.http.server.stream import Stream
 from support.listener import scene, settle
-
-PROVES = ("THTTP-03",)
+from support.proofs import proves
 
 
 def exchange(wants: int = 1, *, events: bool = True, is_batch: bool = False) -> Exchange:
@@ -20,6 +19,7 @@ def frames(one: Exchange) -> int:
     return one.stream.taken().count(b"event: message")
 
 
+@proves("THTTP-03")
 @scene
 async def test_an_answer_that_comes_first_is_one_object() -> None:
     one = exchange()
@@ -32,6 +32,7 @@ async def test_an_answer_that_comes_first_is_one_object() -> None:
     assert one.stream is None
 
 
+@proves("THTTP-03")
 @scene
 async def test_anything_that_comes_before_the_answer_makes_a_stream() -> None:
     one = exchange()

@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable
 
 from dragoman.transports.http.server.joined import Joined
 
-PROVES = ("THTTP-01",)
-
 HEAD, BODY, MORE = b"HTTP/1.1 200 OK\r\n\r\n", b"{}", b"data: 1\n\n"
 
 

@@ -5,8 +5,6 @@ import pytest
 from dragoman.transports.http.address import Refused
 from dragoman.transports.http.server.listening import Place, place
 
-PROVES = ("B117",)
-
 
 @pytest.mark.parametrize(
     ("text", "expected", "url"),

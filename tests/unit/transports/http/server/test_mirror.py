@@ -12,8 +12,7 @@ from dragoman.transports.http.server.mirror import mismatch
 from dragoman.wire import frame as wire
 from dragoman.wire.frame import Frame
 from dragoman.wire.members import opened, raw
-
-PROVES = ("THTTP-03",)
+from support.proofs import proves
 
 REVISION = "2026-07-28"
 VERSION = {"mcp-protocol-version": REVISION}
@@ -44,6 +43,7 @@ def judged(headers: dict[str, str], method: str, *, meta: Any = None, **params: 
     return mismatch(headers, method, *parts(frame), annotations)
 
 
+@proves("THTTP-03")
 @pytest.mark.parametrize(
     ("headers", "said"),
     [
@@ -63,6 +63,7 @@ def test_a_header_says_what_the_body_says(headers: dict[str, str], said: str | N
     assert judged(headers, "tools/call", name="t") == said
 
 
+@proves("THTTP-03")
 @pytest.mark.parametrize("header", list(CALL))
 def test_a_missing_header_is_named(header: str) -> None:
     said = judged({name: value for name, value in CALL.items() if name != header}, "tools/call", name="t")

@@ -6,14 +6,14 @@ from msgspec import Raw
 from dragoman.exchange.events import ServerError
 from dragoman.faults import Cause, Fault
 from dragoman.transports.http.server.status import status_of
-
-PROVES = ("SDKMETA-07",)
+from support.proofs import proves
 
 
 def erred(code: int) -> ServerError:
     return ServerError(code, Raw(b"{}"))
 
 
+@proves("SDKMETA-07")
 @pytest.mark.parametrize(
     ("why", "modern", "legacy"),
     [

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.transports.http.server.stream import COMMENT, Reader, Stream
 from support.listener import elapse, scene, settle
-
-PROVES = ("B131", "B68")
+from support.proofs import proves
 
 
 def frames(data: bytes) -> list[bytes]:
@@ -120,6 +119,7 @@ async def test_a_reader_gets_what_comes_and_then_the_end() -> None:
     assert not reader.ends
 
 
+@proves("B131")
 @scene
 async def test_silence_is_a_comment() -> None:
     stream = Stream(None, 0, 1000)
@@ -151,6 +151,7 @@ async def test_a_waiting_reader_ends(how: str) -> None:
     assert reader.ends is (how != "finished")
 
 
+@proves("B68")
 @scene
 async def test_only_the_newest_reader_counts() -> None:
     stream = Stream(None, 0, 1000)
