@@ -126,61 +126,14 @@ FAULTS = (
 )
 # fmt: on
 
-FINISHED = frozenset(
-    [
-        "PROF",
-        "CLI",
-        "EXIT",
-        "LOGL",
-        "LIFE",
-        "INIT",
-        "CAP",
-        "IRES",
-        "FWD",
-        "TIME",
-        "FLIGHT",
-        "SIZE",
-        "RES",
-        "ITEMS",
-        "ICON",
-        "PROG",
-        "CANC",
-        "ERR",
-        "LINE",
-        "ROUND",
-        "CHK",
-        "URLR",
-        "QUES",
-        "ANS",
-        "CONT",
-        "ELID",
-        "STATE",
-        "PEND",
-        "LISTEN",
-        "EVENT",
-        "GAP",
-        "LOSS",
-        "CHANGE",
-        "ORDER",
-        "LOG",
-        "META",
-        "EMB",
-        "DISC",
-        "HTTP",
-        "OAUTH",
-        "STORE",
-        "OUT",
-        "SEAL",
-        "TSTDIO",
-        "THTTP",
-        "REV",
-        "NEG",
-        "LOSSY",
-        "CHECK",
-        "BCLI",
-        "QA",
-    ]
-)
+# fmt: off
+FINISHED = frozenset({
+    "PROF", "CLI", "EXIT", "LOGL", "LIFE", "INIT", "CAP", "IRES", "FWD", "TIME", "FLIGHT", "SIZE", "RES", "ITEMS",
+    "ICON", "PROG", "CANC", "ERR", "LINE", "ROUND", "CHK", "URLR", "QUES", "ANS", "CONT", "ELID", "STATE", "PEND",
+    "LISTEN", "EVENT", "GAP", "LOSS", "CHANGE", "ORDER", "LOG", "META", "EMB", "DISC", "HTTP", "OAUTH", "STORE",
+    "OUT", "SEAL", "TSTDIO", "THTTP", "REV", "NEG", "LOSSY", "CHECK", "BCLI", "QA",
+})
+# fmt: on
 """The areas of our own servers and clients (SDK…), and of the transports that they alone have, are not."""
 
 ELSEWHERE = {
