@@ -21,9 +21,9 @@ check: $(READY)
 tests: $(READY)
 	$(BIN)/python -m pytest
 
-# Peers that are not ours, each in an environment of its own under .interop.
+# Peers that are not ours, each in an environment of its own under .interop. PEERS names some of them.
 interop: $(READY)
-	$(BIN)/python tests/interop/run.py
+	$(BIN)/python tests/interop/run.py $(PEERS)
 
 # The sign-in scenarios of the official suite, through the bridge. CONFORMANCE may name an installed index.js.
 conformance-auth: $(READY)

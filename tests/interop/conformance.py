@@ -1,7 +1,7 @@
 """The `auth` scenarios of the official conformance suite for clients, through the bridge: `conformance.py [SCENARIO…]`.
 
 The suite is the npm package @modelcontextprotocol/conformance, which is made ready under `.interop/` on first use; that
-needs npm and Node 22. `CONFORMANCE` may name its `index.js` and `NODE` its Node, where they are installed already.
+needs npm. `CONFORMANCE` may name its `index.js` and `NODE` its Node, where they are installed already.
 Each scenario runs at each revision that has it. Exit code 1 when one fails that is not in `BEYOND`.
 """
 
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from run import HOME, Skipped, is_made, made, set_up
+from environments import NODE, Skipped, npm
 
 HERE = Path(__file__).parent
 SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
@@ -35,14 +35,8 @@ def suite() -> list[str]:
     given = os.environ.get("CONFORMANCE")
     if given:
         return [os.environ.get("NODE", "node"), given]
-    folder = HOME / "conformance"
-    if not is_made(folder, SUITE):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "package.json").write_text('{"private": true}\n')
-        set_up(["npm", "install", "--silent", "--no-audit", "--no-fund", "--save-exact", SUITE, "node@22"], folder)
-        made(folder, SUITE)
-    modules = folder / "node_modules"
-    return [str(modules / "node" / "bin" / "node"), str(modules / "@modelcontextprotocol/conformance/dist/index.js")]
+    node, folder = npm(SUITE, NODE)
+    return [node, str(folder / "node_modules" / "@modelcontextprotocol/conformance/dist/index.js")]
 
 
 def scenarios(words: Sequence[str], revision: str) -> list[str]:

@@ -1,12 +1,14 @@
-"""Clients that are not ours, through the bridge, to servers that are, and the other way round for sign-in:
-`run.py [PEER…]`.
+"""Peers that are not ours, through the bridge: `run.py [PEER…]`.
 
-Every peer has an environment of its own under `.interop/`, which is made on first use and kept; that needs the package
-registries of Python and npm. A table of checks is printed, and last a line with the count. Exit code 1 on a failure.
+* Clients with a driver of their own, at servers that have all there is (`python1`, `typescript1`, `typescript2`).
+* Sign-in to servers that are their own authorization servers (`sign-in-…`).
+* Agent frameworks and clients in their default mode (`frameworks.py`), and published servers (`published_servers.py`).
+
+Every peer has an environment of its own under `.interop/`, which is made on first use and kept. What failed is printed,
+and last a line with the count. Exit code 1 on a failure.
 """
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -15,8 +17,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import environments
+import sign_ins
+from environments import Skipped
+from frameworks import FRAMEWORKS, Framework, visits
+from published_servers import SERVERS as PUBLISHED
+from published_servers import Published, compared
+
 HERE = Path(__file__).parent
-HOME = HERE.parents[1] / ".interop"
 BRIDGE = (sys.executable, "-m", "dragoman", "--")
 SERVERS = {
     "Python SDK 2.3.0": (sys.executable, str(HERE / "sdk_server.py")),
@@ -28,166 +36,108 @@ TYPESCRIPT = (
     "@modelcontextprotocol/client@2.4.0",
     "@modelcontextprotocol/server@2.4.0",
 )
-FRAMEWORKS = {
-    "sign-in-mcp1": ("mcp==1.30.0",),
-    "sign-in-mcp2": ("mcp==2.3.0",),
-    "sign-in-fastmcp": ("fastmcp==4.2.3",),
-}
-LEAST_NODE = 20
+SIGN_INS = {"mcp1": "mcp==1.30.0", "mcp2": "mcp==2.3.0", "fastmcp": "fastmcp==4.2.3"}
 LIMIT = 120.0  # seconds for one peer with one server
-SETUP_LIMIT = 600.0
-
-
-class Skipped(Exception):
-    """A peer that cannot run here, with the reason."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    peer: str
+    """One check: with what it was done, and what is wrong, or nothing."""
+
     server: str
     check: str
-    ok: bool
-    detail: str = ""
+    wrong: str = ""
 
 
-def python1() -> tuple[list[str], Path]:
-    """A virtual environment with the Python SDK 1.x; gives the driver's command and its folder."""
-    folder = HOME / "python1"
-    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    if not is_made(folder, PYTHON1):
-        set_up([sys.executable, "-m", "venv", str(folder)])
-        set_up([str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", PYTHON1])
-        made(folder, PYTHON1)
-    return [str(python), str(HERE / "peers" / "python1.py")], folder
+Visit = Callable[[], list[Verdict]]
 
 
-def typescript(generation: str) -> tuple[list[str], Path]:
-    """A node project with both TypeScript SDKs; gives the driver's command and its folder."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        raise Skipped("node and npm are not installed")
-    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
-    if int(version.lstrip("v").partition(".")[0]) < LEAST_NODE:
-        raise Skipped(f"node {LEAST_NODE} is needed, this is {version.strip()}")
-    folder = HOME / "typescript"
-    if not is_made(folder, *TYPESCRIPT):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "package.json").write_text('{"private": true}\n')
-        set_up([npm, "install", "--silent", "--no-audit", "--no-fund", "--save-exact", *TYPESCRIPT], folder)
-        made(folder, *TYPESCRIPT)
-    return [node, str(HERE / "peers" / "typescript.mjs"), generation], folder
+def python1() -> list[Verdict]:
+    """The Python SDK 1.x."""
+    driver = [environments.python(PYTHON1), str(HERE / "peers" / "python1.py")]
+    return [verdict for server in SERVERS for verdict in driven(driver, HERE, server)]
 
 
-def framework(name: str) -> str:
-    """An environment with a framework for servers; gives its Python."""
-    folder = HOME / name
-    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    if not is_made(folder, *FRAMEWORKS[name]):
-        set_up([sys.executable, "-m", "venv", str(folder)])
-        set_up([str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *FRAMEWORKS[name]])
-        made(folder, *FRAMEWORKS[name])
-    return str(python)
+def typescript(generation: str) -> list[Verdict]:
+    """One of the TypeScript SDKs."""
+    node, folder = environments.npm(*TYPESCRIPT)
+    driver = [node, str(HERE / "peers" / "typescript.mjs"), generation]
+    return [verdict for server in SERVERS for verdict in driven(driver, folder, server)]
 
 
-def sign_in_to(name: str) -> list[Verdict]:
+def driven(driver: list[str], folder: Path, server: str) -> list[Verdict]:
+    """What a driver with checks of its own finds at one server, through the bridge."""
+    whole = [*driver, *BRIDGE, *SERVERS[server]]
+    try:
+        done = subprocess.run(whole, cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False)
+    except subprocess.TimeoutExpired:
+        return [Verdict(server, "the whole visit", f"not in {LIMIT:g} s")]
+    lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    verdicts = [
+        Verdict(server, line["check"], "" if line["ok"] else line.get("detail") or "it failed") for line in lines
+    ]
+    if done.returncode or not verdicts:
+        last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
+        verdicts.append(Verdict(server, "the end", f"exit code {done.returncode}: {last}"))
+    return verdicts
+
+
+def sign_in_to(kind: str) -> list[Verdict]:
     """Sign in to a server whose framework is its own authorization server."""
-    import sign_ins
-
-    kind = name.removeprefix("sign-in-")
-    found = sign_ins.scenes(framework(name), kind)
-    return [Verdict(name, kind, check, not detail, detail) for check, detail in found]
+    python = environments.python(SIGN_INS[kind])
+    return [Verdict(kind, check, detail) for check, detail in sign_ins.scenes(python, kind)]
 
 
 def sign_in_to_two() -> list[Verdict]:
     """Two such servers in one client at the same moment."""
-    import sign_ins
-
-    names = ("sign-in-mcp1", "sign-in-fastmcp")
-    one, other = ((framework(name), name.removeprefix("sign-in-")) for name in names)
-    detail = sign_ins.both(one, other)
-    return [Verdict("sign-in-two", "mcp1, fastmcp", "two bridges at once", not detail, detail)]
+    one, other = ((environments.python(SIGN_INS[kind]), kind) for kind in ("mcp1", "fastmcp"))
+    return [Verdict("mcp1, fastmcp", "two bridges at once", sign_ins.both(one, other))]
 
 
-SIGN_INS: dict[str, Callable[[], list[Verdict]]] = {
-    **{name: partial(sign_in_to, name) for name in FRAMEWORKS},
-    "sign-in-two": sign_in_to_two,
-}
+def framework(one: Framework) -> list[Verdict]:
+    return [Verdict(server, "tools and a call", wrong) for server, wrong in visits(one)]
 
-PEERS = {
+
+def published(server: Published) -> list[Verdict]:
+    if server.group.is_npm:
+        node, folder = environments.npm(*server.group.packages)
+        program = [node, str(folder / "node_modules" / server.program)]
+    else:
+        program = [str(Path(environments.python(*server.group.packages)).with_name(server.program))]
+    return [Verdict(server.name, check, wrong) for check, wrong in compared(server, program, BRIDGE)]
+
+
+PEERS: dict[str, Visit] = {
     "python1": python1,
-    "typescript1": lambda: typescript("1"),
-    "typescript2": lambda: typescript("2"),
+    "typescript1": partial(typescript, "1"),
+    "typescript2": partial(typescript, "2"),
+    **{f"sign-in-{kind}": partial(sign_in_to, kind) for kind in SIGN_INS},
+    "sign-in-two": sign_in_to_two,
+    **{f"client-{one.name}": partial(framework, one) for one in FRAMEWORKS},
+    **{f"server-{one.name}": partial(published, one) for one in PUBLISHED},
 }
-
-
-def is_made(folder: Path, *packages: str) -> bool:
-    mark = folder / "made.txt"
-    return mark.exists() and mark.read_text().split() == list(packages)
-
-
-def made(folder: Path, *packages: str) -> None:
-    (folder / "made.txt").write_text("\n".join(packages) + "\n")
-
-
-def set_up(words: Sequence[str], folder: Path | None = None) -> None:
-    HOME.mkdir(exist_ok=True)
-    print(f"setting up: {' '.join(words[-4:])}", file=sys.stderr)
-    try:
-        subprocess.run(words, cwd=folder, check=True, timeout=SETUP_LIMIT, stdout=sys.stderr)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise Skipped(f"it could not be set up: {type(error).__name__}") from None
-
-
-def visit(peer: str, words: list[str], folder: Path, server: str) -> list[Verdict]:
-    """Let one peer do its checks with one server, through the bridge."""
-    whole = [*words, *BRIDGE, *SERVERS[server]]
-    try:
-        done = subprocess.run(whole, cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False)
-    except subprocess.TimeoutExpired:
-        return [Verdict(peer, server, "the whole visit", ok=False, detail=f"not in {LIMIT:g} s")]
-    lines: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    verdicts = [Verdict(peer, server, line["check"], line["ok"], line.get("detail", "")) for line in lines]
-    if done.returncode or not verdicts:
-        last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
-        verdicts.append(Verdict(peer, server, "the end", ok=False, detail=f"exit code {done.returncode}: {last}"))
-    return verdicts
-
-
-def shown(found: list[Verdict]) -> list[Verdict]:
-    """Print what a peer did at one server."""
-    good = sum(verdict.ok for verdict in found)
-    print(f"{found[0].peer:12} {found[0].server:18} {good:3} of {len(found)}", flush=True)
-    for verdict in found:
-        if not verdict.ok:
-            print(f"{'':12} FAILED {verdict.check}: {verdict.detail}")
-    return found
 
 
 def main(names: Sequence[str]) -> int:
-    unknown = set(names) - set(PEERS) - set(SIGN_INS)
+    unknown = set(names) - set(PEERS)
     if unknown:
-        print(f"peers are: {', '.join((*PEERS, *SIGN_INS))}", file=sys.stderr)
+        print(f"{', '.join(sorted(unknown))}: peers are {', '.join(PEERS)}", file=sys.stderr)
         return 2
     verdicts: list[Verdict] = []
     skipped = 0
-    for peer in names or (*PEERS, *SIGN_INS):
-        if peer in SIGN_INS:
-            try:
-                verdicts += shown(SIGN_INS[peer]())
-            except Skipped as reason:
-                skipped += 1
-                print(f"{peer:12} SKIPPED: {reason}")
-            continue
+    for peer in names or PEERS:
         try:
-            words, folder = PEERS[peer]()
+            found = PEERS[peer]()
         except Skipped as reason:
-            skipped += len(SERVERS)
-            print(f"{peer:12} SKIPPED: {reason}")
+            skipped += 1
+            print(f"{peer:24} SKIPPED: {reason}", flush=True)
             continue
-        for server in SERVERS:
-            verdicts += shown(visit(peer, words, folder, server))
-    failed = sum(not verdict.ok for verdict in verdicts)
+        print(f"{peer:24} {sum(not verdict.wrong for verdict in found):3} of {len(found)}", flush=True)
+        for verdict in found:
+            if verdict.wrong:
+                print(f"{'':24} FAILED {verdict.check}, {verdict.server}: {verdict.wrong}", flush=True)
+        verdicts += found
+    failed = sum(bool(verdict.wrong) for verdict in verdicts)
     print(f"{len(verdicts) - failed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed else 0
 

@@ -489,7 +489,9 @@ def test_a_login_ahead_is_found_by_the_bridge_and_given_up_by_logout(user: Brows
         for expected in (b"sign-ins deleted: 1\n", b"nothing was kept\n"):
             out = run("logout", *store(user, port), server.url, env=user.environment)
             assert (out.returncode, out.stdout) == (0, expected)
-        assert [asked.path for asked in issuer.place.asked[before:]] == ["/revoke"]
+        assert [asked.path for asked in issuer.place.asked[before:]] == [
+            "/revoke"
+        ] * 2  # the refresh token, the access token
         with bridge(user, *store(user, port), server.url) as one:
             one.open()
             assert one.end() == 0

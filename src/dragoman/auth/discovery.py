@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from dragoman.transports.http.address import Address, Refused, address
+from dragoman.transports.http.reach import Zone, zone_spelled
 
 OAUTH = "/.well-known/oauth-authorization-server"
 OPENID = "/.well-known/openid-configuration"
@@ -44,6 +45,6 @@ def place_of_keys(document: bytes, name: str, issuer: Address) -> Address:
         to = address(metadata.jwks_uri)
     except Refused as refused:
         raise Unfit(f"its jwks_uri cannot be used: {refused}") from None
-    if to.is_loopback and not issuer.is_loopback:
+    if zone_spelled(to.host) is Zone.MACHINE and not issuer.is_loopback:
         raise Unfit("its jwks_uri leads to this machine")
     return to

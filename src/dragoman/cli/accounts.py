@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from dragoman.cli.servers import read_url, url_options
+from dragoman.cli.servers import check_trust, read_url, trust_options, url_options
 from dragoman.cli.signin import read_store, sign_in_options, store_options
 from dragoman.cli.words import Plain
 
@@ -35,16 +35,19 @@ def login(ctx: click.Context, /, **options: Any) -> int:
 
 @click.command(cls=Plain)
 @store_options
+@trust_options
 @click.option("--all", "everything", is_flag=True, help="Give up every sign-in that is kept.")
 @click.argument("url", required=False)
 def logout(url: str | None, everything: bool, **options: Any) -> int:
     """Give up the sign-in to the server at URL, or every one with --all.
 
-    Tokens and registrations are deleted here; the authorization server is not told. Exit code 0 when nothing is kept
-    any more, 1 when something could not be deleted, 2 when the command line is wrong.
+    Tokens and registrations are deleted here, and given back to the authorization server if it takes them; a line says
+    so. Exit code 0 when nothing is kept any more, 1 when something could not be deleted, 2 when the command line is
+    wrong.
     """
     if everything == (url is not None):
         raise click.UsageError("give a URL, or --all" if not everything else "give a URL or --all, not both")
+    check_trust(options)
     folder, key = read_store(options, os.environ)
     import asyncio
 

@@ -168,7 +168,7 @@ async def give_up(url: str | None, options: Mapping[str, Any], folder: Path, sto
             record = await _record(shelf, key)
             if await shelf.delete(key):
                 names.add(key.name)
-                await _give_back(key, record)
+                await _give_back(key, record, options)
     names |= _swept(folder) if url is None else _swept(folder, _of(url, options, []))
     return len(names)
 
@@ -179,13 +179,20 @@ async def _record(shelf: Shelf, key: Key) -> Record | None:
     return None
 
 
-async def _give_back(key: Key, record: Record | None) -> None:
+async def _give_back(key: Key, record: Record | None, options: Mapping[str, Any]) -> None:
     """Revoke a token that is kept here no more, as far as that can be done, and say so."""
     if record is None or record.tokens is None:
         return
 
     try:
-        web = Web(Target(address(key.server, allow_http=True), environment=dict(os.environ)), PATIENCE)
+        server = Target(
+            address(key.server, allow_http=True),
+            ca_file=options["ca_file"],
+            environment=dict(os.environ),
+            named_hosts=frozenset({address(record.issuer).host}),
+            allow_intranet=bool(options["allow_intranet"]),
+        )
+        web = Web(server, PATIENCE)
     except (Failed, Refused) as error:
         _tell(f"{key.server.partition('?')[0]}: the token was not revoked: {error}")
         return

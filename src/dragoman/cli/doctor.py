@@ -165,8 +165,7 @@ def setup_of(server: Server, facts: "Facts", options: Mapping[str, Any]) -> "Set
     words = [f"--header-env={name}" for name in _headers(server, options)]
     if options["ca_file"] is not None:
         words.append(f"--ca-file={options['ca_file']}")
-    if options.get("allow_http"):
-        words.append("--allow-http")
+    words += [f"--{name.replace('_', '-')}" for name in ("allow_http", "allow_intranet") if options.get(name)]
     words += [url] if server.transport is None else ["--upstream", f"{server.transport.value}{url}"]
     return Setup(_plain(told or address.host), tuple(words))
 

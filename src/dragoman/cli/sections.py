@@ -10,7 +10,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("allow_downgrade", "allow_reencode", "restore_error_codes", "keep_error_codes", "merge_pages"),
         *("progress_rate", "state_key_env"),
     ),
-    "A server at a URL": ("header", "header_env", "ca_file", "allow_http", "max_response_bytes"),
+    "A server at a URL": ("header", "header_env", "ca_file", "allow_http", "allow_intranet", "max_response_bytes"),
     "Sign-in to a server at a URL": (
         *("sign_in", "client_id", "client_issuer", "client_secret_env", "client_key_file", "client_metadata_url"),
         *("resource", "assume_pkce", "issuers"),

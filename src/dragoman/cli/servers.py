@@ -17,10 +17,21 @@ from dragoman.signin.options import Options
 if TYPE_CHECKING:
     from dragoman.transports.http.target import Target
 
-OF_A_URL = ("header", "header_env", "ca_file", "allow_http", "max_response_bytes", *SIGN_IN)
+OF_A_URL = ("header", "header_env", "ca_file", "allow_http", "allow_intranet", "max_response_bytes", *SIGN_IN)
 PLAIN = "the server is reached by plain http, so what passes can be read and changed on its way"
 PLAIN_WITH_SECRETS = f"{PLAIN}; that goes for the headers of the options, too"
 VISIBLE = "the value of the header {} stands on the command line, where other programs can see it; use --header-env"
+
+_TRUST = (
+    click.option(
+        "--allow-intranet",
+        is_flag=True,
+        help="Follow what the server names into private networks, such as its authorization server.",
+    ),
+    click.option("--ca-file", metavar="FILE", help="Trust the certificates of this PEM file, too."),
+)
+trust_options = with_options(_TRUST)
+"""A command that asks others than the server, whom the user did not name."""
 
 _OPTIONS = (
     click.option(
@@ -38,7 +49,7 @@ _OPTIONS = (
     click.option(
         "--allow-http", is_flag=True, help="Reach a server beyond this machine by plain http, readable on its way."
     ),
-    click.option("--ca-file", metavar="FILE", help="Trust the certificates of this PEM file, too."),
+    *_TRUST,
 )
 url_options = with_options(_OPTIONS)
 """A command that can be told how a server at a URL is reached; `read_server` reads what was said."""
@@ -99,6 +110,21 @@ def _command(words: tuple[str, ...], given: frozenset[str]) -> Server:
     return Server(command=words)
 
 
+def check_trust(options: Mapping[str, Any]) -> None:
+    """
+    Raises:
+        click.UsageError: the file of `--ca-file` cannot be used.
+    """
+    if options["ca_file"] is None:
+        return
+    from dragoman.transports.http import address, target
+
+    try:
+        target.check_ca_file(options["ca_file"])
+    except address.Refused as refused:
+        raise click.UsageError(str(refused)) from None
+
+
 def read_url(text: str, transport: Transport | None, options: Mapping[str, Any], given: frozenset[str]) -> Server:
     """The server at the URL `text`.
 
@@ -111,16 +137,23 @@ def read_url(text: str, transport: Transport | None, options: Mapping[str, Any],
         visible = [target.header(one) for one in options["header"]]
         headers = target.together([*visible, *(target.header_from(one, os.environ) for one in options["header_env"])])
         place = address.address(text, allow_http=bool(options.get("allow_http")))
-        if options["ca_file"] is not None:
-            target.check_ca_file(options["ca_file"])
     except address.Plain as plain:
         raise click.UsageError(f"{plain}; --allow-http permits it all the same") from None
     except address.Refused as refused:
         raise click.UsageError(str(refused)) from None
+    check_trust(options)
     shown = {header.name.lower() for header in visible} & target.SECRETS
     warnings = [VISIBLE.format(name) for name in sorted(shown)]
     if place.is_plain:
         warnings.append(PLAIN_WITH_SECRETS if headers else PLAIN)
-    found = target.Target(place, headers, options["ca_file"], dict(os.environ))
     sign_in = read_sign_in(options, given, os.environ, headers) if "sign_in" in options else None
+    named = [sign_in.client_issuer] if sign_in is not None and sign_in.client_issuer is not None else []
+    found = target.Target(
+        place,
+        headers,
+        options["ca_file"],
+        dict(os.environ),
+        named_hosts=frozenset(address.address(url).host for url in named),
+        allow_intranet=bool(options.get("allow_intranet")),
+    )
     return Server(target=found, transport=transport, warnings=tuple(warnings), sign_in=sign_in)

@@ -224,23 +224,25 @@ class Flow:
         self._check_person()
         if own is None:
             return await self._by_device(web, grants, whole, record)
-        return await self._by_code(grants, whole, record, own)
+        return await self._by_code(web, grants, whole, record, own)
 
     async def _by_device(self, web: Web, grants: Grants, whole: Found, record: Record) -> Tokens | Refusal:
         parts = (whole.issuer, record.client)
         asked = (record.scopes, record.resource)
         code = await device.code(web, grants, *parts, *asked, self._target.address)
+        await web.check_page(code.url)
         self._around.say(f"sign in at {code.url} with the code {code.user_code}")
         waiting = device.tokens(grants, *parts, code, *asked)
         if self._around.person.is_at_hand():
             return await waiting
         return await self._while_asked(waiting, code.url, f"{self._message} The code is {code.user_code}.")
 
-    async def _by_code(self, grants: Grants, whole: Found, record: Record, own: socket) -> Tokens | Refusal:
+    async def _by_code(self, web: Web, grants: Grants, whole: Found, record: Record, own: socket) -> Tokens | Refusal:
         issuer, person, random = whole.issuer, self._around.person, self._around.random
         key = proof(random)
         redirect_uri = uri_of(own.getsockname()[1])
         url = authorization_url(issuer, record.client.id, redirect_uri, key, record.scopes, record.resource)
+        await web.check_page(url)
         is_at_hand = person.is_at_hand()
         token = random(32).hex() if is_at_hand and self._options.opens_browser else None
         receiver = Receiver(own, self._target.address.host, key.state, url, token, self._around.note)

@@ -6,7 +6,8 @@
   difference of one final slash is none (B145).
 * A server of the first revision with sign-in has no metadata of its own: its origin is the issuer, and three paths
   below it serve where there is no metadata at all (revisions 7).
-* Every URL is https. It leads to this machine, then also by http, only if the server is on this machine itself.
+* Every URL is https. It leads to this machine, then also by http, only if the server is on this machine itself; where
+  its name leads is judged with the connection (`dragoman.transports.http.resolver`).
 """
 
 from typing import TypeVar
@@ -16,6 +17,7 @@ import msgspec
 
 from dragoman.auth.discovery import Unfit
 from dragoman.transports.http.address import Address, Refused, address
+from dragoman.transports.http.reach import Zone, zone_spelled
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 S256 = "S256"
@@ -132,7 +134,7 @@ def place(url: str, server: Address) -> Address:
         to = address(url)
     except Refused as refused:
         raise Unfit(f"a URL that it names cannot be used: {refused}") from None
-    if to.is_loopback and not server.is_loopback:
+    if zone_spelled(to.host) is Zone.MACHINE and not server.is_loopback:
         raise Unfit("a URL that it names leads to this machine")
     return to
 

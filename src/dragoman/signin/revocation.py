@@ -10,9 +10,10 @@ REFRESH, ACCESS = "refresh_token", "access_token"
 
 
 async def revoked(web: Web, record: Record, now: float) -> str:
-    """Give back what `record` holds; a sentence that says how that went, for the user.
+    """Give back what `record` holds, the refresh token first; a sentence that says how that went, for the user.
 
-    The refresh token stands for all that came of it (RFC 7009 section 2.1); without one the access token goes.
+    Not every server ends the access tokens with the refresh token that they came of, so both are given back (RFC 7009
+    section 2.1).
     """
     tokens, endpoint = record.tokens, record.revocation_endpoint
     if tokens is None:
@@ -21,7 +22,22 @@ async def revoked(web: Web, record: Record, now: float) -> str:
         return "the authorization server offers no revocation, so the token there lives until it ends"
     if record.client.method == SIGNED:
         return "the token was not revoked, as its client signs with a key that is not kept here; it lives until it ends"
-    token, kind = (tokens.refresh, REFRESH) if tokens.refresh is not None else (tokens.access, ACCESS)
+    held = [(REFRESH, tokens.refresh), (ACCESS, tokens.access)]
+    left = {kind: await _refusal(web, record, endpoint, kind, token, now) for kind, token in held if token is not None}
+    kept = [kind for kind, why in left.items() if why is not None]
+    if not kept:
+        return "its token was revoked at the authorization server"
+    why = left[kept[0]]
+    if len(kept) < len(left):
+        name = kept[0].replace("_", " ")
+        return (
+            f"its token was revoked at the authorization server, but not its {name} ({why}), which lives until it ends"
+        )
+    return f"the token could not be revoked ({why}), so it lives until it ends"
+
+
+async def _refusal(web: Web, record: Record, endpoint: str, kind: str, token: str, now: float) -> str | None:
+    """Why a token was not taken back, if it was not."""
     form, headers = proved({"token": token, "token_type_hint": kind}, record.client, record.issuer, None, now)
     try:
         status, _ = await web.form(STEP, endpoint, form, headers)
@@ -29,7 +45,5 @@ async def revoked(web: Web, record: Record, now: float) -> str:
             form["client_secret"] = record.client.secret or ""
             status, _ = await web.form(STEP, endpoint, form, headers)
     except Failed as failure:
-        return f"the token could not be revoked ({failure}), so it lives until it ends"
-    if 200 <= status <= 299:
-        return "its token was revoked at the authorization server"
-    return f"the authorization server did not revoke the token (HTTP status {status}), so it lives until it ends"
+        return str(failure)
+    return None if 200 <= status <= 299 else f"the authorization server answered with HTTP status {status}"

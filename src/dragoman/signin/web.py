@@ -20,6 +20,7 @@ from dragoman.transports.http.loss import Lost
 from dragoman.transports.http.place import place
 from dragoman.transports.http.proxy import UnusableProxy
 from dragoman.transports.http.reading import Reading
+from dragoman.transports.http.resolver import OutOfReach
 from dragoman.transports.http.target import Target, UnusableTrust
 from dragoman.wire.members import encoded
 
@@ -88,6 +89,17 @@ class Web:
             Failed: `step` got none.
         """
         return await self._posted(step, url, encoded(body), JSON, {})
+
+    async def check_page(self, url: str) -> None:
+        """Make sure that the user's browser may be sent to a page that others named (C8).
+
+        Raises:
+            Failed: it may not.
+        """
+        try:
+            await self._connections.judge_page(place_of(url, self._target.address))
+        except (OutOfReach, Unfit) as error:
+            raise failed(f"the page of the sign-in is not opened: {error}") from None
 
     async def _posted(
         self, step: str, url: str, body: bytes, kind: str, headers: Mapping[str, str]

@@ -26,8 +26,11 @@ def key(url: str = URL, account: str = "default", port: int = 1, client: str = "
     return Key(url, account, Options(Path(), redirect_port=port).redirect_uri, client)
 
 
+TRUST = {"ca_file": None, "allow_intranet": False}
+
+
 def given_up(folder: Path, url: str | None, **given: Any) -> int:
-    options = {"account": "default", "redirect_port": 1, "token_store": "auto", **given}
+    options = {"account": "default", "redirect_port": 1, "token_store": "auto", **TRUST, **given}
     return asyncio.run(give_up(url, options, folder, SECRET))
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urljoin
 
+from dragoman.transports.http.reach import Zone, zone_spelled
+
 KEEPING_POST = frozenset({307, 308})
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 PORTS = {"http": 80, "https": 443}
@@ -98,7 +100,7 @@ def redirected(place: Address, location: str | None) -> Address:
     to = address(joined, allow_http=place.is_plain)
     if place.scheme == "https" and to.scheme != "https":
         raise Refused("the redirect leads away from https")
-    if to.is_loopback and not place.is_loopback:
+    if zone_spelled(to.host) is Zone.MACHINE and not place.is_loopback:
         raise Refused("the redirect leads to this machine")
     return to
 

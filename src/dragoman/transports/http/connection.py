@@ -1,6 +1,6 @@
 """How connections are made, and in which words their failure is told. It is loaded for a URL only.
 
-* `localhost` and the names below it are this machine whatever a name service says, with both of its addresses (B158).
+* Which addresses a connection is made to is said by `Resolver`.
 * Only opening a connection has a time limit; a response may take as long as its request may.
 * Cookies are kept for the exact origin that set them (`cookies.py`). `.netrc` and the proxies that the library would
   find by itself are not used.
@@ -16,40 +16,20 @@ import ssl
 from typing import Any
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 
-from dragoman.transports.http.address import is_loopback
+from dragoman.transports.http.address import Address
 from dragoman.transports.http.bounds import Bounds
 from dragoman.transports.http.cookies import OriginCookies
 from dragoman.transports.http.loss import Lost, cut
 from dragoman.transports.http.place import Place, place
+from dragoman.transports.http.resolver import OutOfReach, Resolver
 from dragoman.transports.http.target import Target, trust
 
 ALWAYS = {"Accept-Encoding": "identity", "User-Agent": "dragoman"}
 LARGE = 1 << 20
-LOOPBACK = (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6))
 HOSTNAME_MISMATCH = 62
 PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """Seconds of silence before the first probe (under two names), seconds between two, and how many may be lost."""
-
-
-class _Resolver(AbstractResolver):
-    def __init__(self) -> None:
-        self._system = aiohttp.ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        if not is_loopback(host.lower()):
-            return await self._system.resolve(host, port, family)
-        flags = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
-        return [
-            ResolveResult(hostname=host, host=number, port=port, family=kind, proto=0, flags=flags)
-            for number, kind in LOOPBACK
-        ]
-
-    async def close(self) -> None:
-        await self._system.close()
 
 
 class Connections:
@@ -67,8 +47,9 @@ class Connections:
         self._trust = trust(target) if target.address.scheme == "https" else None
         self._headers = {**ALWAYS, **{header.name: header.value for header in target.headers}}
         self._cookies = OriginCookies()
+        self._resolver = Resolver(target.address.host, target.named_hosts, target.allow_intranet)
         connector = aiohttp.TCPConnector(
-            limit=0, keepalive_timeout=bounds.idle, resolver=_Resolver(), loop=loop, socket_factory=probing_socket
+            limit=0, keepalive_timeout=bounds.idle, resolver=self._resolver, loop=loop, socket_factory=probing_socket
         )
         self._session = aiohttp.ClientSession(
             connector=connector,
@@ -92,7 +73,10 @@ class Connections:
         if cookies is not None:
             own = next((name for name in given if name.lower() == "cookie"), "Cookie")
             given[own] = f"{given[own]}; {cookies}" if own in given else cookies
+        if to.proxy is not None and to.proxy.host is not None:
+            self._resolver.trust(to.proxy.host)
         try:
+            await self._resolver.judge(to.address.host)
             response = await self._session.request(
                 method,
                 to.url,
@@ -106,6 +90,14 @@ class Connections:
             raise Lost(cut(None, trouble(error))) from error
         self._cookies.keep(to.address.origin, response)
         return response
+
+    async def judge_page(self, address: Address) -> None:
+        """Check that a browser may be sent to `address`.
+
+        Raises:
+            OutOfReach: nobody should be sent there.
+        """
+        await self._resolver.judge_page(address.host)
 
     def tls(self) -> ssl.SSLContext:
         """
@@ -141,6 +133,9 @@ def trouble(error: BaseException) -> str:
         return f"the TLS certificate was not accepted: {_verdict(error.certificate_error)}"
     if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
         return "the TLS handshake failed"
+    refused = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(refused, OutOfReach):
+        return str(refused)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "the name of the host is not known"
     if isinstance(error, aiohttp.ClientConnectorError):

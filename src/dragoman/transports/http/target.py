@@ -37,13 +37,19 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`environment` is where the proxy variables are looked up. `credentials` are for the user's own origin alone."""
+    """`environment` is where the proxy variables are looked up. `credentials` are for the user's own origin alone.
+
+    `named_hosts` are those of other URLs that the user wrote; `allow_intranet` lets URLs that others wrote lead into
+    private networks.
+    """
 
     address: Address
     headers: tuple[Header, ...] = ()
     ca_file: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     credentials: Credentials | None = field(default=None, repr=False, compare=False)
+    named_hosts: frozenset[str] = frozenset()
+    allow_intranet: bool = False
 
 
 def header(text: str) -> Header:
