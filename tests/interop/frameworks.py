@@ -41,7 +41,7 @@ FRAMEWORKS = (
     Framework("openai-agents", ("openai-agents==0.24.0",)),
     Framework("mcp-use", ("mcp-use==1.7.1",)),
     Framework("llama-index", ("llama-index-tools-mcp==0.6.0",)),
-    Framework("smolagents", ("mcpadapt[smolagents]==0.1.20", "mcp==1.30.0")),
+    Framework("smolagents", ("mcpadapt[smolagents]==0.1.19", "mcp==1.30.0")),
     Framework("strands", ("strands-agents==1.62.0",)),
     Framework("agno", ("agno==3.1.10", "fastmcp==4.2.3")),
     Framework("haystack", ("mcp-haystack==2.1.1",)),

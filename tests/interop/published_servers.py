@@ -160,7 +160,7 @@ SERVERS = (
         "motherduck",
         DATA,
         "mcp-server-motherduck",
-        ("--db-path", ":memory:"),
+        ("--db-path", ":memory:", "--read-write"),
         (("execute_query", {"sql": "select 1 as a, null as b"}),),
     ),
 )
