@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/ready
 DRAGOMAN_READY := .venv/dragoman-ready
 
-.PHONY: demo test check tests interop conformance-auth browser-test bench clean
+.PHONY: demo test check tests fuzz interop conformance-auth browser-test bench clean
 
 demo: $(DRAGOMAN_READY)
 	@$(BIN)/dragoman demo
@@ -24,6 +24,10 @@ tests: $(READY)
 # Peers that are not ours, each in an environment of its own under .interop. PEERS names some of them.
 interop: $(READY)
 	$(BIN)/python tests/interop/run.py $(PEERS)
+
+# Conversations with mutations, with a new seed unless SEED is one. INPUTS is how many, FIRST the number of the first.
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz/run.py $(or $(INPUTS),200000) $(SEED) $(FIRST)
 
 # The sign-in scenarios of the official suite, through the bridge. CONFORMANCE may name an installed index.js.
 conformance-auth: $(READY)

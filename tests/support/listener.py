@@ -350,7 +350,7 @@ class Listener:
         """With `handshake` every session has a server of its own of that revision; `servers` are all of them."""
         self.server = server or Server()
         self.servers: list[Server] = []
-        self.script, self.offers = obliging, dict[str, Any]()  # of the servers to come
+        self.kind, self.script, self.offers = Server, obliging, dict[str, Any]()  # of the servers to come
         self.are_remote = self.server.is_remote
         self.texts: list[str] = []
         self.limits = replace(Limits(), **limits, reception=reception or Reception())
@@ -364,7 +364,7 @@ class Listener:
         def another() -> Server:
             if handshake is None:
                 return self.server
-            self.servers.append(Server(self.script, handshake, **self.offers))
+            self.servers.append(self.kind(self.script, handshake, **self.offers))
             self.servers[-1].is_remote = self.are_remote
             return self.servers[-1]
 

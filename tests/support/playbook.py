@@ -74,7 +74,7 @@ def play(scene: Scene) -> None:
     Raises:
         AssertionError: something else happened, with the line of the playbook at which it did.
     """
-    dialogue = _begin(scene.given)
+    dialogue = begin(scene.given)
     bound: dict[str, Any] = {}
     sides = {">C": dialogue.to_client, ">S": dialogue.to_server}
     joined: list[Any] = []
@@ -83,10 +83,10 @@ def play(scene: Scene) -> None:
         if mark in sides:
             written = sides[mark]
             assert written, f"{where}: nothing was written, expected {text}"
-            expected = _object(text)
+            expected = object_of(text)
             actual = written.pop(0)
             actual = _without_hint({name: value for name, value in actual.items() if name != "jsonrpc"})
-            assert _matches(expected, actual, bound), f"{where}: expected {text}\n  but got {json.dumps(actual)}"
+            assert matches(expected, actual, bound), f"{where}: expected {text}\n  but got {json.dumps(actual)}"
         elif mark == "N":
             assert text in dialogue.notes.texts(), f"{where}: no such line in\n{dialogue.notes.texts()}"
         elif mark == "=":
@@ -95,23 +95,24 @@ def play(scene: Scene) -> None:
             left = {side: list(written) for side, written in sides.items() if written}
             assert not left, f"{where}: before this, there was also {json.dumps(left)}"
             if mark == "C+":
-                joined.append(_said(text, bound))
+                joined.append(said(text, bound))
             elif mark == "C":
-                dialogue.client(*joined, _said(text, bound))
+                dialogue.client(*joined, said(text, bound))
                 joined = []
             elif mark == "S":
                 lane = re.match(r"of (\$\S+) ", text)
-                said = text if lane is None else text[lane.end() :]
-                dialogue.server(_said(said, bound), of=None if lane is None else bound[lane[1]])
+                spoken = text if lane is None else text[lane.end() :]
+                dialogue.server(said(spoken, bound), of=None if lane is None else bound[lane[1]])
             elif mark == "@":
                 dialogue.wait(float(text))
             else:
-                _happen(dialogue, text, bound)
+                happen(dialogue, text, bound)
     left = {side: list(written) for side, written in sides.items() if written}
     assert not left, f"{scene.place}: at the end, there was also {json.dumps(left)}"
 
 
-def _begin(given: str) -> Dialogue:
+def begin(given: str, kind: type[Dialogue] = Dialogue) -> Dialogue:
+    """The dialogue that a scene is given, of that kind."""
     options: dict[str, Any] = {}
     for name, value in re.findall(r"(\w+)(?:=(\{.*?\}(?= \w+=| \w+$|$)|\S+))?", given):
         options[name] = _value(value)
@@ -124,7 +125,7 @@ def _begin(given: str) -> Dialogue:
     if "modern" in options:
         peers["declares"] = options.get("client", {})
         peers["is_undecided"] = "undecided" in options
-    dialogue = Dialogue(
+    dialogue = kind(
         options.get("profile", "neutral"),
         replace(Limits(), timeouts=replace(Timeouts(), **times), **limits),
         **peers,
@@ -139,7 +140,7 @@ def _begin(given: str) -> Dialogue:
         changes["quirks"] = replace(dialogue.profile.quirks, **quirks)
     if changes:
         changed = replace(dialogue.profile, **changes)
-        dialogue = Dialogue(changed, dialogue.limits, **peers)
+        dialogue = kind(changed, dialogue.limits, **peers)
     if "raw" not in options:
         stream = "stream" in options
         dialogue.open(
@@ -162,11 +163,13 @@ def _value(text: str) -> Any:
         return text
 
 
-def _object(text: str) -> Any:
+def object_of(text: str) -> Any:
+    """What a line of a playbook expects."""
     return json.loads(re.sub(r"(?<![\"\w])…(?![\"\w])", '"…":0', text) if '"…"' not in text else text)
 
 
-def _said(text: str, bound: dict[str, Any]) -> Any:
+def said(text: str, bound: dict[str, Any]) -> Any:
+    """What a line of a playbook says, with names in their places."""
     if text.startswith("raw "):
         return text[4:].encode()
     return _filled(json.loads(text), bound)
@@ -191,7 +194,8 @@ def _without_hint(frame: Object) -> Object:
     return {**frame, "error": {**cast("Object", error), "data": kept}}
 
 
-def _matches(expected: Any, actual: Any, bound: dict[str, Any]) -> bool:
+def matches(expected: Any, actual: Any, bound: dict[str, Any]) -> bool:
+    """Whether a frame is as expected; names are bound to what they meet first."""
     if expected == ANY:
         return True
     if isinstance(expected, str) and expected.startswith("$"):
@@ -203,13 +207,13 @@ def _matches(expected: Any, actual: Any, bound: dict[str, Any]) -> bool:
         named = {name: value for name, value in expected.items() if name != ANY}
         if ANY not in expected and set(named) != set(actual):
             return False
-        return all(name in actual and _matches(value, actual[name], bound) for name, value in named.items())
+        return all(name in actual and matches(value, actual[name], bound) for name, value in named.items())
     if isinstance(expected, list):
         if not isinstance(actual, list):
             return False
         items, others = cast("list[Any]", expected), cast("list[Any]", actual)
         pairs = zip(items, others, strict=False)
-        return len(items) == len(others) and all(_matches(one, other, bound) for one, other in pairs)
+        return len(items) == len(others) and all(matches(one, other, bound) for one, other in pairs)
     return type(expected) is type(actual) and expected == actual
 
 
@@ -225,7 +229,8 @@ def _check(dialogue: Dialogue, text: str, where: str) -> None:
     assert facts[what] == value, f"{where}: {what} is {facts[what]}"
 
 
-def _happen(dialogue: Dialogue, what: str, bound: dict[str, Any]) -> None:
+def happen(dialogue: Dialogue, what: str, bound: dict[str, Any]) -> None:
+    """Have something happen outside the pipes."""
     if " fails with " in what:
         name, _, status = what.partition(" fails with ")
         dialogue.fails(bound[name] if name.startswith("$") else int(name), int(status))

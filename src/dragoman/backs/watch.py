@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
+from dragoman.backs.reading import error_of
 from dragoman.exchange.changes import ACKNOWLEDGED, CHANGES, filter_in, hears, spelled
 from dragoman.exchange.events import Changed, Filter, Reason, ServerError
 from dragoman.exchange.meta import SUBSCRIPTION_ID
@@ -20,7 +21,7 @@ from dragoman.exchange.notes import Level, Notes
 from dragoman.faults import OF_SIGN_IN, Cause, Fault
 from dragoman.limits import Limits
 from dragoman.wire.frame import Opened
-from dragoman.wire.members import Members, closed, object_in, own
+from dragoman.wire.members import Members, closed, object_in
 
 if TYPE_CHECKING:
     from dragoman.backs.modern import Modern
@@ -145,12 +146,7 @@ class Watch:
         if frame.result is not UNSET:
             self._ended(stream, "the server ended it", Fault(Cause.INVALID_RESPONSE, _early()), True, now)
             return True
-        why = (
-            ServerError(_code(frame.error), own(frame.error))
-            if frame.error is not UNSET
-            else Fault(Cause.INVALID_RESPONSE)
-        )
-        self._ended(stream, "the server refused it with an error", why, False, now)
+        self._ended(stream, "the server refused it with an error", error_of(frame), False, now)
         return True
 
     def lane_lost(self, id: bytes, why: Fault, may_retry: bool, now: float) -> None:
@@ -265,11 +261,3 @@ def _late(limits: Limits) -> str:
 
 def _early() -> str:
     return "the stream of changes ended before its acknowledgement"
-
-
-def _code(error: Raw) -> int:
-    members = object_in(error) or {}
-    try:
-        return int(bytes(members.get("code") or b"-32603"))
-    except ValueError:
-        return -32603

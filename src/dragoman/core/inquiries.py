@@ -181,6 +181,10 @@ class Inquiries:
             result = object_in(answer.result) if isinstance(answer, Answered) else None
             call.inquiry.told(text_of((result or {}).get("action")))
             return
+        if call.round is None and isinstance(answer, Answered) and object_in(answer.result) is None:
+            wrong = Fault(Cause.INVALID_CLIENT_ANSWER, f"{call.method}: the result is not an object")
+            self._mediator.back.satisfied(call.inquiry, wrong)
+            return
         if call.round is None or (isinstance(answer, Erred) and answer.error is not None):
             self._mediator.back.satisfied(call.inquiry, answer)
             return

@@ -81,6 +81,12 @@ def keep_string(rule: Rule, members: Members, policy: Policy, report: Report) ->
         del members[rule.member]
 
 
+def keep_object(rule: Rule, members: Members, policy: Policy, report: Report) -> None:
+    """An optional member that is no object counts as absent, where only the reader's revision says that it is one."""
+    if first_byte(members[rule.member]) != 0x7B:
+        del members[rule.member]
+
+
 def ensure_content(rule: Rule, members: Members, policy: Policy, report: Report) -> None:
     """RES-08: every revision requires the array."""
     content = members.get("content")

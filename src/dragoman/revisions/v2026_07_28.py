@@ -16,6 +16,7 @@ from dragoman.revisions.losses import (
     Stamp,
     cut_completion,
     drop,
+    keep_object,
     mirror,
     require_structure_object,
 )
@@ -103,6 +104,10 @@ STEP = Step(
                 params(*RESUMABLE, member="inputResponses", act=drop),
                 params(*RESUMABLE, member="requestState", act=drop),
             ),
+            rising=(  # of a client that does not know them they are something else, and would be taken for answers
+                params(*RESUMABLE, member="inputResponses", act=drop),
+                params(*RESUMABLE, member="requestState", act=drop),
+            ),
         ),
         Row("S4-11", "A server cannot ask outside a request.", "", "R", Doer.HOP),
         Row("S4-12", "Tasks are no part of the core any more.", "FR", "R", falling=(_no_task,), rising=(_no_task,)),
@@ -178,6 +183,7 @@ STEP = Step(
             "Questions and answers inside results have no `_meta` of the hop.",
             "L",
             "L",
+            falling=(params(ELICITATION, ROOTS, SAMPLING, member="_meta", act=keep_object),),
             rising=(
                 params(
                     ELICITATION,
