@@ -19,6 +19,7 @@ from dragoman.limits import Reception
 from dragoman.transports.http.address import address
 from dragoman.transports.http.server.admission import admission
 from dragoman.transports.http.server.app import App
+from dragoman.transports.http.server.budget import Budget
 from dragoman.transports.http.server.exchange import Exchange
 from dragoman.transports.http.server.head import Head, Reply
 from dragoman.transports.http.server.stream import Stream
@@ -36,6 +37,7 @@ class Echo:
 
     is_ready = True
     is_open = True
+    budget = Budget(1 << 20)
 
     async def ready(self) -> None: ...
 

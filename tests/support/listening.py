@@ -62,6 +62,7 @@ class Client:
         self.session: dict[str, str] = {}
         self.revision = MODERN
         self.status = 0
+        self.headers: dict[str, str] = {}
         self.before: list[Any] = []
 
     def __enter__(self) -> Self:
@@ -79,6 +80,7 @@ class Client:
         self._http.request("POST", self._path, json.dumps(message), {**given, **headers})
         response = self._http.getresponse()
         self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.getheaders()}
         session = response.getheader("mcp-session-id")
         if session is not None:
             self.session = {"mcp-session-id": session}

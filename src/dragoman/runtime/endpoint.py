@@ -30,6 +30,7 @@ from dragoman.runtime.shared import Shared
 from dragoman.runtime.stateless import Stateless
 from dragoman.runtime.timer import Timer
 from dragoman.transports.http.annotations import Annotations
+from dragoman.transports.http.server.budget import Budget
 from dragoman.transports.http.server.exchange import Exchange
 from dragoman.transports.http.server.head import Head, Reply, refusal
 from dragoman.transports.http.server.mirror import mismatch
@@ -127,6 +128,10 @@ class Endpoint:
         if head.last_event is not None:
             return session.resumed(head.last_event)
         return session.standalone
+
+    @property
+    def budget(self) -> Budget:
+        return self._shared.budget
 
     @property
     def is_open(self) -> bool:

@@ -9,25 +9,22 @@
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import parse_qs
 
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Reception
 from dragoman.transports.http.server.admission import PUBLIC, Admission
+from dragoman.transports.http.server.asgi import Headers, Receive, Scope, Send, chunk, write, write_large
 from dragoman.transports.http.server.authentication import Challenge, Gate, Unready
+from dragoman.transports.http.server.budget import Budget
 from dragoman.transports.http.server.exchange import Exchange, Form
-from dragoman.transports.http.server.head import JSON, Head, Reply, refusal
+from dragoman.transports.http.server.head import Head, Reply, refusal
+from dragoman.transports.http.server.large_body import PIECE, LargeBody
 from dragoman.transports.http.server.notes import RateLimitedNotes
 from dragoman.transports.http.server.stream import Reader, Stream
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Headers = tuple[tuple[bytes, bytes], ...]
 
 EVENTS: Headers = (
     (b"content-type", b"text/event-stream"),
@@ -65,6 +62,11 @@ class Service(Protocol):
         """Whether clients are served."""
         ...
 
+    @property
+    def budget(self) -> Budget:
+        """What all responses keep is counted in it."""
+        ...
+
     def post(self, head: Head, body: bytes) -> Exchange | Reply: ...
 
     def listen(self, head: Head) -> Stream | Reply: ...
@@ -87,6 +89,10 @@ class Connection(Protocol):
 
     def know(self) -> None:
         """A request of a caller who is known came on it."""
+        ...
+
+    def abort(self) -> None:
+        """End it at once, whatever it is in the middle of."""
         ...
 
 
@@ -165,26 +171,26 @@ class App:
         if not self._admission.admits_host(headers.get("host")):
             text = f"the Host {ascii(headers.get('host', ''))[:100]} is not allowed; --allow-host names further ones"
             self._note("host", text)
-            await _write(send, refusal(403, Fault(Cause.FORBIDDEN)))
+            await write(send, refusal(403, Fault(Cause.FORBIDDEN)))
             return
         path, method = _path(scope), scope["method"]
         if self._has_probes and path in (HEALTH, READINESS):
-            await _write(send, self._probed(path, method))
+            await write(send, self._probed(path, method))
             return
         if self._gate.describes(path):
-            await _write(send, self._described(method), PUBLIC)
+            await write(send, self._described(method), PUBLIC)
             return
         if not self._admission.admits_origin(origin):
             self._note("origin", f"the Origin {ascii(origin)[:100]} is not allowed; --allow-origin names further ones")
-            await _write(send, refusal(403, Fault(Cause.FORBIDDEN)))
+            await write(send, refusal(403, Fault(Cause.FORBIDDEN)))
             return
         cors = self._admission.cors(origin, headers.get("access-control-request-headers", "").encode("latin-1"))
         if path.rstrip("/") != self._path:
             self._note("path", f"a request for the path {ascii(path)[:100]}, where there is no endpoint")
-            await _write(send, refusal(404, Fault(Cause.NO_ENDPOINT)), cors)
+            await write(send, refusal(404, Fault(Cause.NO_ENDPOINT)), cors)
             return
         if method == "OPTIONS":
-            await _write(send, Reply(204, headers=ALLOWED), cors)
+            await write(send, Reply(204, headers=ALLOWED), cors)
             return
         admitted = await self._gate.admit(headers.get("authorization"))
         if isinstance(admitted, Challenge | Unready):
@@ -192,7 +198,7 @@ class App:
                 self._note("gate", admitted.described)
             elif admitted.note is not None:
                 self._note("issuer", admitted.note)
-            await _write(send, admitted.reply(), cors)
+            await write(send, admitted.reply(), cors)
             return
         principal = self._identify(admitted, scope.get(CONNECTION))
         if method == "POST":
@@ -200,9 +206,9 @@ class App:
         elif method == "GET":
             await self._get(scope, Head(headers, True, principal), receive, send, cors)
         elif method == "DELETE":
-            await _write(send, self.service.leave(Head(headers, True, principal)), cors)
+            await write(send, self.service.leave(Head(headers, True, principal)), cors)
         else:
-            await _write(send, Reply(405, headers=ALLOWED), cors)
+            await write(send, Reply(405, headers=ALLOWED), cors)
 
     def _identify(self, admitted: str | None, connection: Connection | None) -> str | None:
         """Who a request is from: whom the gate knows, and whose certificate the connection has."""
@@ -227,38 +233,40 @@ class App:
     ) -> None:
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            await _write(send, refusal(415, Fault(Cause.UNSUPPORTED_MEDIA, "the Content-Type is another")), cors)
+            await write(send, refusal(415, Fault(Cause.UNSUPPORTED_MEDIA, "the Content-Type is another")), cors)
             return
         coding = headers.get("content-encoding", "identity").strip().lower()
         if coding != "identity":
             why = Fault(Cause.UNSUPPORTED_MEDIA, f"the Content-Encoding {ascii(coding)[:40]} is not taken")
-            await _write(send, refusal(415, why, None, (b"accept-encoding", b"identity")), cors)
+            await write(send, refusal(415, why, None, (b"accept-encoding", b"identity")), cors)
             return
         accept = headers.get("accept", "*/*").lower()
         if not _accepts(accept, "application/json") and not _accepts(accept, "text/event-stream"):
-            await _write(send, refusal(406, Fault(Cause.UNSUPPORTED_MEDIA, "Accept allows neither")), cors)
+            await write(send, refusal(406, Fault(Cause.UNSUPPORTED_MEDIA, "Accept allows neither")), cors)
             return
         try:
             body = await self._body(headers, receive)
         except TooLarge:
             self._note("body", f"a request body above the limit of {self._bounds.body} bytes was refused")
             why = Fault(Cause.LINE_TOO_LONG, f"limit: {self._bounds.body} bytes; --max-body-bytes sets it")
-            await _write(send, refusal(413, why), cors)
+            await write(send, refusal(413, why), cors)
             return
         except TimeoutError:
             why = Fault(Cause.INVALID_REQUEST_SHAPE, "the body did not come in time")
-            await _write(send, refusal(408, why, None, (b"connection", b"close")), cors)
+            await write(send, refusal(408, why, None, (b"connection", b"close")), cors)
             return
         head = Head(headers, _accepts(accept, "text/event-stream"), principal, _session_in(scope))
         if not self.service.is_ready:
             await self.service.ready()
         outcome = self.service.post(head, body)
         if isinstance(outcome, Reply):
-            await _write(send, outcome, cors)
+            await write(send, outcome, cors)
             return
-        await self._answer(outcome, receive, send, cors)
+        await self._answer(outcome, scope.get(CONNECTION), receive, send, cors)
 
-    async def _answer(self, exchange: Exchange, receive: Receive, send: Send, cors: Headers) -> None:
+    async def _answer(
+        self, exchange: Exchange, connection: Connection | None, receive: Receive, send: Send, cors: Headers
+    ) -> None:
         form = await exchange.form()
         if form is Form.STREAM:
             assert exchange.stream is not None
@@ -272,7 +280,19 @@ class App:
             return
         self.service.finished(exchange)
         body = exchange.body()
-        await _write(send, Reply(exchange.status if body else 202, body, _session(exchange)), cors)
+        headers = (*_session(exchange), *cors)
+        if len(body) <= PIECE:
+            await write(send, Reply(exchange.status if body else 202, body, headers))
+            return
+        exchange.answers.clear()
+        large = LargeBody(body, self.service.budget, connection.abort if connection is not None else _no_abort)
+        del body
+        with large:
+            if large.has_exceeded:
+                why = Fault(Cause.CLIENT_TOO_SLOW, f"limit of all responses: {self.service.budget.most} bytes")
+                await write(send, refusal(503, why, None, (b"retry-after", b"10")), cors)
+            else:
+                await write_large(send, exchange.status, headers, large)
 
     async def _outwaited(self, exchange: Exchange, receive: Receive) -> bool:
         """Wait for an answer that takes long, and that the client wants as one object; `False` when it goes away."""
@@ -287,7 +307,7 @@ class App:
 
     async def _get(self, scope: Scope, head: Head, receive: Receive, send: Send, cors: Headers) -> None:
         if not _accepts(head.headers.get("accept", "*/*").lower(), "text/event-stream"):
-            await _write(send, refusal(406, Fault(Cause.UNSUPPORTED_MEDIA, "Accept allows no event stream")), cors)
+            await write(send, refusal(406, Fault(Cause.UNSUPPORTED_MEDIA, "Accept allows no event stream")), cors)
             return
         if head.session is None and head.version is None:
             await self._sse(scope, head, receive, send, cors)
@@ -296,7 +316,7 @@ class App:
             await self.service.ready()
         outcome = self.service.listen(head)
         if isinstance(outcome, Reply):
-            await _write(send, outcome, cors)
+            await write(send, outcome, cors)
         else:
             await self._pour(outcome, receive, send, cors)
 
@@ -306,7 +326,7 @@ class App:
             await self.service.ready()
         session = self.service.open_sse(head)
         if isinstance(session, Reply):
-            await _write(send, session, cors)
+            await write(send, session, cors)
             return
         place = f"{scope.get('root_path', '').rstrip('/')}{self._path}?{SESSION_KEY}={session.id}"
         first = b"event: endpoint\ndata: %b\n\n" % place.encode()
@@ -324,10 +344,10 @@ class App:
         try:
             await send({"type": "http.response.start", "status": 200, "headers": [*EVENTS, *headers]})
             if first:
-                await send(_chunk(first))
+                await send(chunk(first))
             while (data := await reader.next(self._bounds.comment_after)) is not None:
                 async with asyncio.timeout(self._bounds.stall):
-                    await send(_chunk(data))
+                    await send(chunk(data))
             if not reader.is_gone:
                 async with asyncio.timeout(self._bounds.stall):
                     await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -375,20 +395,6 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-async def _write(send: Send, reply: Reply, more: Headers = ()) -> None:
-    headers = [*reply.headers, *more]
-    if reply.body:
-        headers.append((b"content-type", JSON))
-    if reply.status != 204:
-        headers.append((b"content-length", b"%d" % len(reply.body)))
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    await send({"type": "http.response.body", "body": reply.body})
-
-
-def _chunk(data: bytes) -> Message:
-    return {"type": "http.response.body", "body": data, "more_body": True}
-
-
 def _session(exchange: Exchange) -> Headers:
     return ((b"mcp-session-id", exchange.session.encode()),) if exchange.session is not None else ()
 
@@ -421,3 +427,7 @@ def _session_in(scope: Scope) -> str | None:
 
 def _accepts(accept: str, kind: str) -> bool:
     return "*/*" in accept or kind in accept or f"{kind.partition('/')[0]}/*" in accept
+
+
+def _no_abort() -> None:
+    """The connection is that of another server, which ends it by its own rules."""

@@ -1,13 +1,23 @@
-"""What all streams of a listener keep together, in bounds.
+"""What all responses of a listener keep together, in bounds.
 
-Each stream has a bound of its own, but many that nobody reads would fill the memory together. Past the bound of all of
-them the one that keeps the most ends.
+Each has a bound of its own, but many that nobody reads would fill the memory together. Past the bound of all of them
+the one that keeps the most ends.
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from dragoman.transports.http.server.stream import Stream
+
+class Keeper(Protocol):
+    """A response that keeps bytes until its client takes them."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that it keeps."""
+        ...
+
+    def exceed(self) -> None:
+        """End, and keep nothing."""
+        ...
 
 
 class Budget:
@@ -16,19 +26,19 @@ class Budget:
     def __init__(self, most: int) -> None:
         self.most = most
         self.used = 0
-        self._streams: dict[int, Stream] = {}
+        self._keepers: dict[int, Keeper] = {}
 
-    def add(self, stream: "Stream", size: int) -> None:
-        """A stream keeps so much more; the largest of all ends when that is too much."""
+    def add(self, keeper: Keeper, size: int) -> None:
+        """A response keeps so much more; the largest of all ends when that is too much."""
         self.used += size
-        self._streams[id(stream)] = stream
-        while self.used > self.most and self._streams:
-            largest = max(self._streams.values(), key=lambda each: each.size)
-            self._streams.pop(id(largest))
+        self._keepers[id(keeper)] = keeper
+        while self.used > self.most and self._keepers:
+            largest = max(self._keepers.values(), key=lambda each: each.size)
+            self._keepers.pop(id(largest))
             largest.exceed()
 
-    def remove(self, stream: "Stream", size: int) -> None:
-        """A stream keeps so much less."""
+    def remove(self, keeper: Keeper, size: int) -> None:
+        """A response keeps so much less."""
         self.used -= size
-        if stream.size == 0:
-            self._streams.pop(id(stream), None)
+        if keeper.size == 0:
+            self._keepers.pop(id(keeper), None)

@@ -51,6 +51,11 @@ class Guarded(HttpToolsProtocol):
         """A request of a caller who is known came on it."""
         self._is_known = True
 
+    def abort(self) -> None:
+        """End it at once, whatever it is in the middle of."""
+        self._stop_timers()
+        self.transport.abort()
+
     # ------------------------------------------------------------------ the connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

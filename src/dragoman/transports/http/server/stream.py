@@ -3,8 +3,8 @@
 * An event is written once to the connection that is there, in order; what was written is kept for a while, bounded in
   bytes, and what was not yet written is kept until it is.
 * A stream without a `name` has no event ids and nothing of it is sent twice (2026-07-28, HTTP+SSE).
-* What waits is written in pieces, so that a client which takes nothing holds one piece in the connection's buffer, and
-  the rest here, where it is counted.
+* What waits is written in pieces, a large event in several, so that a client which takes nothing holds one piece in the
+  connection's buffer, and the rest here, where it is counted. Of an event that is given up halfway no end is written.
 * A client resumes at the number behind the last one that it has. One connection at a time reads a stream: a newer one
   takes it over (B68).
 """
@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from dragoman.faults import Cause, Fault
 from dragoman.transports.http.server.budget import Budget
+from dragoman.transports.http.server.large_body import PIECE
 from dragoman.wire import frame as wire
 
 COMMENT = b":\n\n"
-PIECE = 256 << 10  # bytes that are written at one time
 
 
 class Event(NamedTuple):
@@ -45,6 +45,7 @@ class Stream:
         "_kept",
         "_most",
         "_number",
+        "_offset",
         "_reader",
         "_size",
         "_written",
@@ -77,6 +78,7 @@ class Stream:
         self._events: deque[Event] = deque()
         self._number = 0
         self._written = 0
+        self._offset = 0  # of the event behind the last written one: bytes of it that were written
         self._size = 0
         self._reader: Reader | None = None
         if primed and name is not None:
@@ -126,24 +128,43 @@ class Stream:
         """The one connection that reads from now on."""
         if self._reader is not None:
             self._reader.displace()
+        self._offset = 0
         self._reader = Reader(self)
         return self._reader
 
     def taken(self) -> bytes:
-        """What has not been written yet, as it goes on the wire: all of it, or as many events as fill a piece."""
+        """What to write next, as it goes on the wire: the events that fill a piece, or a part of one that is larger."""
         if self._number == self._written:
             return b""
         pieces: list[bytes] = []
         size = 0
         for number, data in self._events:
-            if number > self._written and size < PIECE:
-                if self.name is not None:
-                    pieces.append(b"id: %b-%d\n" % (self.name, number))
-                pieces += (b"event: message\ndata: ", data, b"\n\n") if data else (b"data: \n\n",)
-                size += len(data)
-                self._written = number
+            if number <= self._written:
+                continue
+            if len(data) > PIECE and not pieces:
+                pieces += self._part(number, data)
+                break
+            if size + len(data) > PIECE and pieces:
+                break
+            pieces += (*self._head(number), b"event: message\ndata: " if data else b"data: ", data, b"\n\n")
+            size += len(data)
+            self._written = number
         self._forget()
         return b"".join(pieces)
+
+    def _head(self, number: int) -> tuple[bytes, ...]:
+        return (b"id: %b-%d\n" % (self.name, number),) if self.name is not None else ()
+
+    def _part(self, number: int, data: bytes) -> list[bytes]:
+        """The next part of a large event."""
+        begin, self._offset = self._offset, self._offset + PIECE
+        part = [bytes(memoryview(data)[begin : begin + PIECE])]
+        if not begin:
+            part = [*self._head(number), b"event: message\ndata: ", *part]
+        if self._offset >= len(data):
+            self._offset, self._written = 0, number
+            part.append(b"\n\n")
+        return part
 
     def release(self, reader: "Reader") -> None:
         if self._reader is reader:
@@ -159,12 +180,17 @@ class Stream:
         self._budget.add(self, len(data))
 
     def exceed(self) -> None:
-        """All streams keep too much, and this one the most: it ends with an event that says so, and keeps no other.
+        """All responses keep too much, and this one the most: it ends with an event that says so, and keeps no other.
 
-        One that drops its oldest events drops them all, and goes on.
+        One that drops its oldest events drops them all, and goes on. In the middle of an event nothing can be said.
         """
+        is_halfway = self._offset > 0
         self._empty()
-        if self._drops:
+        if is_halfway:
+            self.is_stuck = self.has_exceeded = True
+        if self._drops or is_halfway:
+            self._wake()
+            self._changed()
             return
         why = Fault(Cause.CLIENT_TOO_SLOW, f"limit of all streams: {self._budget.most} bytes")
         self._number += 1
@@ -180,6 +206,7 @@ class Stream:
         self._empty()
 
     def _empty(self) -> None:
+        self._offset = 0
         self._events.clear()
         self._shed(self._size)
 

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.transports.http.server.budget import Budget
+from dragoman.transports.http.server.large_body import PIECE
 from dragoman.transports.http.server.stream import COMMENT, Reader, Stream
 from support.listener import elapse, scene, settle
 from support.proofs import proves
@@ -95,6 +97,52 @@ def test_events_come_in_order_and_none_that_is_kept_is_missing(steps: list[str |
         else:
             put.append(step.encode())
             stream.put(put[-1])
+
+
+# ---------------------------------------------------------------------- large events
+
+
+@pytest.mark.parametrize("name", [b"s", None])
+@pytest.mark.parametrize("extra", [1, 100, PIECE, 5 * PIECE])
+def test_a_large_event_is_written_in_pieces_and_counts_until_its_last(name: bytes | None, extra: int) -> None:
+    """C9"""
+    budget = Budget(1 << 30)
+    stream = Stream(name, 0, 1 << 30, budget=budget)
+    large = b"x" * (PIECE + extra)
+    for frame in (b"before", large, b"behind"):
+        stream.put(frame)
+    pieces: list[bytes] = []
+    while piece := stream.taken():
+        assert len(piece) < PIECE + 200
+        pieces.append(piece)
+        assert budget.used >= (len(large) if not piece.endswith(b"\n\n") else 0)
+    assert frames(b"".join(pieces)) == [b"before", large, b"behind"]
+    assert budget.used == stream.size == 0
+
+
+def test_who_takes_a_stream_up_in_the_middle_of_an_event_gets_it_from_its_begin() -> None:
+    stream = Stream(b"s", 1 << 20, 1 << 20)
+    large = b"x" * (2 * PIECE)
+    stream.put(large)
+    stream.read()
+    assert len(stream.taken()) < len(large)
+    stream.read()
+    assert frames(stream.taken() + stream.taken()) == [large]
+
+
+@scene
+async def test_a_stream_that_is_given_up_in_the_middle_of_an_event_says_nothing_more() -> None:
+    """C9: what follows would stand in the event."""
+    budget = Budget(3 * PIECE)
+    stream, other = (Stream(None, 0, 1 << 30, budget=budget) for _ in range(2))
+    reader = stream.read()
+    stream.put(b"x" * (2 * PIECE))
+    assert await reader.next(15)
+    other.put(b"y" * (PIECE + 1))
+    assert await reader.next(15) is None
+    assert reader.ends
+    assert stream.has_exceeded
+    assert budget.used == other.size
 
 
 # ---------------------------------------------------------------------- reading
