@@ -70,9 +70,13 @@ class Site:
 
 @asynccontextmanager
 async def site(
-    bounds: Reception = SOON, target: str = "http://localhost:0/mcp", server: Server | None = None, **files: Any
+    bounds: Reception = SOON,
+    target: str = "http://localhost:0/mcp",
+    server: Server | None = None,
+    handshake: str | None = None,
+    **files: Any,
 ) -> AsyncGenerator[Site]:
-    listener = Listener(server, bounds)
+    listener = Listener(server, bounds, handshake=handshake)
     where = place(target, **files)
     listening = Listening(where, listener.app, bounds, listener.texts.append)
     await listening.start()

@@ -1,5 +1,7 @@
 """The ASGI application: what is refused before anything is read, bodies, and its life in a host."""
 
+import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -203,3 +205,34 @@ async def test_half_a_surrogate_pair_is_never_a_fault_of_ours(body: bytes, stamp
     assert answer.status in (0, 200, 400, 404)
     answer.hang_up()
     assert text_of(await (await listener.modern(call(1, text="fine"))).message()) == "fine"
+
+
+def test_many_headers_cost_their_number() -> None:
+    """C4: twice as many, each of them twice, take about twice as long; the best of several runs is looked at."""
+
+    async def refused(count: int) -> float:
+        app = Listener().app
+        fields = [(b"x-%d" % number, b"v" * 20) for number in range(count)] * 2
+        scope: Any = {"type": "http", "method": "POST", "path": "/mcp", "root_path": "", "query_string": b""}
+        scope["headers"] = [*fields, (b"host", b"elsewhere.example")]
+        statuses: list[int] = []
+
+        async def receive() -> Any:
+            raise AssertionError("a refused request is not read")
+
+        async def send(message: Any) -> None:
+            statuses.append(message.get("status", 0))
+
+        best = float("inf")
+        for _ in range(7):
+            begin = time.perf_counter()
+            await app(scope, receive, send)
+            best = min(best, time.perf_counter() - begin)
+        assert statuses[0] == 403
+        return best
+
+    async def scene() -> None:
+        small, large = await refused(2_000), await refused(16_000)
+        assert large < small * 8 * 4
+
+    asyncio.run(scene())
