@@ -242,7 +242,7 @@ class Account:
             self._record = record
             return
         key = SigningKey(self._options.signing_key) if self._options.signing_key is not None else None
-        web = Web(self._target)
+        web = Web(self._target, note=self._around.note)
         try:
             grants = Grants(web, key, self._around.clock)
             endpoint, issuer, tokens = record.token_endpoint, record.issuer, record.tokens

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from dragoman.faults import Cause
 from dragoman.signin.failure import Failed, failed
-from dragoman.signin.metadata import S256, Issuer
+from dragoman.signin.metadata import S256, Issuer, is_template
 from dragoman.signin.scopes import OFFLINE, Scopes, text_of
 from dragoman.transports.http.address import Refused, address
 
@@ -115,7 +115,7 @@ def code_of(redirect: Redirect, issuer: Issuer) -> str:
     """
     if redirect.iss is None and issuer.authorization_response_iss_parameter_supported:
         raise failed("the redirect does not say which authorization server it comes from")
-    if redirect.iss is not None and redirect.iss != issuer.issuer:
+    if redirect.iss is not None and redirect.iss != issuer.issuer and not is_template(issuer.issuer, redirect.iss):
         raise failed("the redirect comes from another authorization server")
     if redirect.error == "access_denied":
         raise Failed(Cause.SIGN_IN_DENIED)

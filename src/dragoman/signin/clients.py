@@ -12,6 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from dragoman.faults import Cause
+from dragoman.signin.document import Document, Note, silent
 from dragoman.signin.failure import Failed, failed
 from dragoman.signin.metadata import Issuer
 from dragoman.signin.scopes import Scopes, text_of
@@ -49,13 +50,6 @@ class Client(msgspec.Struct, frozen=True):
         return self.ends is not None and now >= self.ends
 
 
-class _Registered(msgspec.Struct):
-    client_id: str
-    client_secret: str | None = None
-    client_secret_expires_at: float | None = None
-    token_endpoint_auth_method: str | None = None
-
-
 def given(id: str, secret: str | None, key: "SigningKey | None", issuer: Issuer) -> Client:
     """The client that the user registered."""
     if key is not None:
@@ -86,25 +80,31 @@ def registration(issuer: Issuer, redirect_uri: str, scopes: Scopes | None) -> di
     return body
 
 
-def registered(status: int, body: bytes, issuer: Issuer, redirect_uri: str | None = None) -> Client:
-    """The client that a registration made.
+def registered(
+    status: int, body: bytes, issuer: Issuer, redirect_uri: str | None = None, note: Note = silent
+) -> Client:
+    """The client that a registration made; `note` is told of members of the answer that cannot be used.
 
     Raises:
         Failed: it made none.
     """
     if 200 <= status <= 299:
         try:
-            answer = msgspec.json.decode(body, type=_Registered)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            raise Failed(Cause.REGISTRATION_FAILED, f"HTTP status {status}, no client id", status=status) from None
-        method = answer.token_endpoint_auth_method
+            answer = Document(body, "the answer to the registration", note)
+        except ValueError:
+            answer = None
+        id = answer.text("client_id") if answer is not None else None
+        if answer is None or id is None:
+            raise Failed(Cause.REGISTRATION_FAILED, f"HTTP status {status}, no client id", status=status)
+        secret = answer.text("client_secret")
+        method = answer.text("token_endpoint_auth_method")
         if method is None:
-            method = NONE if answer.client_secret is None else _with_secret(issuer)
-        if method not in (NONE, BASIC, POST) or (method != NONE and answer.client_secret is None):
+            method = NONE if secret is None else _with_secret(issuer)
+        if method not in (NONE, BASIC, POST) or (method != NONE and secret is None):
             raise Failed(Cause.REGISTRATION_FAILED, "it asks for a way to prove the client that it was not asked for")
-        secret = answer.client_secret if method != NONE else None
-        ends = answer.client_secret_expires_at if secret is not None else None
-        return Client(answer.client_id, Kind.REGISTERED, method, secret, ends or None, redirect_uri)
+        secret = secret if method != NONE else None
+        ends = answer.number("client_secret_expires_at") if secret is not None else None
+        return Client(id, Kind.REGISTERED, method, secret, ends or None, redirect_uri)
     code = error_code(body)
     detail = f"HTTP status {status}" + (f", {code}" if code is not None else "")
     is_passing = status >= 500 or status in (408, 429)

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-import msgspec
-
 from dragoman.auth.discovery import Unfit
 from dragoman.faults import Cause
 from dragoman.signin.clients import DEVICE, Client
+from dragoman.signin.document import Document
 from dragoman.signin.failure import Failed, failed
 from dragoman.signin.grants import TOKEN_REQUEST, Grants
 from dragoman.signin.metadata import Issuer, place
@@ -21,14 +20,6 @@ STEP = "the request for a device code"
 INTERVAL, SLOWER = 5.0, 5.0
 
 Sleep = Callable[[float], Awaitable[None]]
-
-
-class _Answer(msgspec.Struct):
-    device_code: str
-    user_code: str
-    verification_uri: str
-    verification_uri_complete: str | None = None
-    interval: float = INTERVAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +55,21 @@ async def code(
     if not 200 <= status <= 299:
         raise failed(STEP, status, error_code(body))
     try:
-        answer = msgspec.json.decode(body, type=_Answer)
-        url = answer.verification_uri_complete or answer.verification_uri
-        place(url, server)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        answer = Document(body, "the answer to the request for a device code", web.note)
+    except ValueError:
         raise failed(STEP, status) from None
+    device, user, page = (answer.text(name) for name in ("device_code", "user_code", "verification_uri"))
+    if device is None or user is None or page is None:
+        raise failed(STEP, status)
+    try:
+        url = answer.text("verification_uri_complete") or page
+        place(url, server)
     except Unfit:
         raise Failed(Cause.SIGN_IN_INVALID_URL) from None
-    if not (answer.user_code.isascii() and answer.user_code.isprintable() and len(answer.user_code) <= 64):
+    if not (user.isascii() and user.isprintable() and len(user) <= 64):
         raise failed(STEP, status)
-    return Code(url, answer.user_code, answer.device_code, max(answer.interval, 0.0))
+    interval = answer.number("interval")
+    return Code(url, user, device, INTERVAL if interval is None else max(interval, 0.0))
 
 
 async def tokens(

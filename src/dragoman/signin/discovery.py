@@ -8,13 +8,10 @@ from dragoman.faults import Cause
 from dragoman.signin import metadata
 from dragoman.signin.challenge import FORBIDDEN, UNAUTHORIZED, Challenge
 from dragoman.signin.failure import Failed, failed
-from dragoman.signin.metadata import Issuer, Resource
+from dragoman.signin.metadata import OF_ISSUER, OF_RESOURCE, Issuer, Resource
 from dragoman.signin.web import Web
 from dragoman.transports.http.address import Address
 from dragoman.transports.http.loss import is_passing
-
-OF_RESOURCE = "the metadata of the server"
-OF_ISSUER = "the metadata of the authorization server"
 
 
 class NoSignIn(Exception):
@@ -40,7 +37,7 @@ async def found(
         NoSignIn: there is nothing.
     """
     try:
-        resource = await _resource(web, server, challenge)
+        resource = await _resource(web, server, challenge, note)
     except Failed:
         if challenge.status == FORBIDDEN and not challenge.is_bearer:
             raise NoSignIn from None  # it may forbid whatever it likes, without any sign-in
@@ -64,7 +61,7 @@ async def found(
     return Found(metadata.without_metadata(server), None, is_guessed=True)
 
 
-async def _resource(web: Web, server: Address, challenge: Challenge) -> Resource | None:
+async def _resource(web: Web, server: Address, challenge: Challenge, note: Callable[[str], None]) -> Resource | None:
     unfit: Unfit | None = None
     named = (challenge.metadata_url,) if challenge.metadata_url is not None else ()
     for url in dict.fromkeys((*named, *metadata.resource_places(server))):
@@ -73,7 +70,7 @@ async def _resource(web: Web, server: Address, challenge: Challenge) -> Resource
             if is_passing(status):
                 raise failed(OF_RESOURCE, status, is_passing=True)
             if 200 <= status <= 299 and body.lstrip()[:1] == b"{":
-                return metadata.resource(body, server)
+                return metadata.resource(body, server, note)
         except Unfit as error:
             unfit = error
             if url in named:
@@ -94,7 +91,7 @@ async def _issuer(
                 raise failed(OF_ISSUER, status, is_passing=True)
             if 200 <= status <= 299 and body.lstrip()[:1] == b"{":
                 try:
-                    return metadata.issuer(body, name, given, server)
+                    return metadata.issuer(body, name, given, server, note)
                 except Unfit as error:
                     unfit = error
     except Unfit as error:

@@ -79,7 +79,7 @@ class Flow:
             Failed: it did not come to an end.
             NoSignIn: there is nothing to sign in at.
         """
-        web = Web(self._target)
+        web = Web(self._target, note=self._around.note)
         try:
             grants = Grants(web, self._key, self._around.clock)
             whole = await self._found(web, challenge, before)

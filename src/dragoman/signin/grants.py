@@ -29,7 +29,8 @@ class Grants:
         """
         assert issuer.registration_endpoint is not None
         body = registration(issuer, redirect_uri, scopes)
-        return registered(*await self._web.post(REGISTRATION, issuer.registration_endpoint, body), issuer, redirect_uri)
+        status, answer = await self._web.post(REGISTRATION, issuer.registration_endpoint, body)
+        return registered(status, answer, issuer, redirect_uri, self._web.note)
 
     async def by_code(
         self,
@@ -81,4 +82,4 @@ class Grants:
         whole = {**form, **({"resource": resource} if resource is not None else {})}
         fields, headers = self.proof(whole, client, issuer_name)
         status, body = await self._web.form(step, endpoint, fields, headers)
-        return tokens(status, body, self._clock(), scopes, before)
+        return tokens(status, body, self._clock(), scopes, before, self._web.note)

@@ -10,19 +10,21 @@
   its name leads is judged with the connection (`dragoman.transports.http.resolver`).
 """
 
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
 from dragoman.auth.discovery import Unfit
+from dragoman.signin.document import Document, Note, silent
 from dragoman.transports.http.address import Address, Refused, address
 from dragoman.transports.http.reach import Zone, zone_spelled
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 S256 = "S256"
-
-T = TypeVar("T")
+TENANT = "{tenantid}"
+ORIGIN = 3  # of the parts between the slashes of a URL: scheme, nothing, authority
+OF_RESOURCE = "the metadata of the server"
+OF_ISSUER = "the metadata of the authorization server"
 
 
 class Resource(msgspec.Struct, frozen=True):
@@ -62,15 +64,19 @@ def origin_of(server: Address) -> str:
     return _split(server)[0]
 
 
-def resource(document: bytes, server: Address) -> Resource:
-    """
+def resource(document: bytes, server: Address, note: Note = silent) -> Resource:
+    """The metadata of a resource; `note` is told of members that cannot be used.
+
     Raises:
         Unfit: it is no metadata of a resource, or of one that does not cover `server`.
     """
-    found = _decoded(document, Resource)
-    if not covers(found.resource, server):
+    read = _read(document, OF_RESOURCE, note)
+    name = read.text("resource")
+    if name is None:
+        raise Unfit("it has no metadata there")
+    if not covers(name, server):
         raise Unfit("its metadata is that of another resource")
-    return found
+    return Resource(name, read.texts("authorization_servers") or (), read.texts("scopes_supported"))
 
 
 def covers(name: str, server: Address) -> bool:
@@ -89,22 +95,52 @@ def covers(name: str, server: Address) -> bool:
     )
 
 
-def issuer(document: bytes, name: str, trusted: str | None, server: Address) -> Issuer:
+def issuer(document: bytes, name: str, trusted: str | None, server: Address, note: Note = silent) -> Issuer:
     """The metadata of the issuer `name`; `trusted` is a second name that the user gave it.
 
+    An endpoint that a sign-in can do without, and that cannot be used, counts as absent; `note` is told of it.
+
     Raises:
-        Unfit: it is none, or of another issuer, or names a place that cannot be used.
+        Unfit: it is none, or of another issuer, or names no place for the user or for tokens that can be used.
     """
-    found = _decoded(document, Issuer)
-    if not is_same(found.issuer, name) and (trusted is None or found.issuer != trusted):
-        raise Unfit(f"it calls itself {_shown(found.issuer)}, and was looked for as {_shown(name)}")
-    for url in (
-        *(found.token_endpoint, found.authorization_endpoint),
-        *(found.registration_endpoint, found.device_authorization_endpoint, found.revocation_endpoint),
-    ):
-        if url is not None:
-            place(url, server)
-    return found
+    read = _read(document, OF_ISSUER, note)
+    own, token = read.text("issuer"), read.text("token_endpoint")
+    if own is None or token is None:
+        raise Unfit("it has no metadata there")
+    if not is_same(own, name) and not is_template(own, name) and (trusted is None or own != trusted):
+        raise Unfit(f"it calls itself {_shown(own)}, and was looked for as {_shown(name)}")
+    place(token, server)
+    authorization = read.text("authorization_endpoint")
+    if authorization is not None:
+        place(authorization, server)
+    return Issuer(
+        issuer=own,
+        token_endpoint=token,
+        authorization_endpoint=authorization,
+        registration_endpoint=_optional(read, "registration_endpoint", server),
+        device_authorization_endpoint=_optional(read, "device_authorization_endpoint", server),
+        revocation_endpoint=_optional(read, "revocation_endpoint", server),
+        scopes_supported=read.texts("scopes_supported"),
+        grant_types_supported=read.texts("grant_types_supported"),
+        code_challenge_methods_supported=read.texts("code_challenge_methods_supported"),
+        token_endpoint_auth_methods_supported=read.texts("token_endpoint_auth_methods_supported"),
+        token_endpoint_auth_signing_alg_values_supported=read.texts("token_endpoint_auth_signing_alg_values_supported"),
+        client_id_metadata_document_supported=read.flag("client_id_metadata_document_supported"),
+        authorization_response_iss_parameter_supported=read.flag("authorization_response_iss_parameter_supported"),
+    )
+
+
+def _optional(read: Document, member: str, server: Address) -> str | None:
+    """An endpoint that a sign-in can do without."""
+    url = read.text(member)
+    if url is None:
+        return None
+    try:
+        place(url, server)
+    except Unfit as unfit:
+        read.refuse(member, str(unfit))
+        return None
+    return url
 
 
 def without_metadata(server: Address) -> Issuer:
@@ -122,6 +158,14 @@ def without_metadata(server: Address) -> Issuer:
 def is_same(one: str, other: str) -> bool:
     """Whether two names are of one issuer: the same text, but for one final slash."""
     return one.removesuffix("/") == other.removesuffix("/")
+
+
+def is_template(template: str, name: str) -> bool:
+    """Whether an issuer of many tenants calls itself by a pattern of their names: `{tenantid}` is one segment of it."""
+    own, other = (each.removesuffix("/").split("/") for each in (template, name))
+    if TENANT not in own or len(own) != len(other) or own[:ORIGIN] != other[:ORIGIN]:
+        return False
+    return all(one == two or (one == TENANT and two) for one, two in zip(own, other, strict=True))
 
 
 def place(url: str, server: Address) -> Address:
@@ -149,8 +193,8 @@ def _shown(issuer: str) -> str:
     return issuer[:200].encode("ascii", "backslashreplace").decode().partition("?")[0]
 
 
-def _decoded(document: bytes, kind: type[T]) -> T:
+def _read(document: bytes, name: str, note: Note) -> Document:
     try:
-        return msgspec.json.decode(document, type=kind)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return Document(document, name, note)
+    except ValueError:
         raise Unfit("it has no metadata there") from None

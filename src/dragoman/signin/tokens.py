@@ -1,12 +1,12 @@
 """Answers of the token endpoint (RFC 6749 sections 5 and 6), and when a token is to be renewed."""
 
-import math
 import re
 from dataclasses import dataclass
 
 import msgspec
 
 from dragoman.signin.challenge import scopes_of
+from dragoman.signin.document import Document, Note, silent
 from dragoman.signin.scopes import Scopes
 
 EARLY = 60.0
@@ -60,52 +60,41 @@ class Refusal:
         return self.status >= 500 or self.status in (408, 429)
 
 
-class _Answer(msgspec.Struct):
-    access_token: str
-    token_type: str | None = None
-    refresh_token: str | None = None
-    scope: str | None = None
-    expires_in: object = None
-
-
 class _Error(msgspec.Struct):
     error: str
 
 
-def tokens(status: int, body: bytes, now: float, scopes: Scopes | None, before: Tokens | None) -> Tokens | Refusal:
+def tokens(
+    status: int, body: bytes, now: float, scopes: Scopes | None, before: Tokens | None, note: Note = silent
+) -> Tokens | Refusal:
     """What the endpoint gave. `scopes` were asked for and are granted unless it says otherwise.
 
-    What an answer to a refresh leaves out stays as it was `before` (RFC 6749 section 6, B136).
+    What an answer to a refresh leaves out stays as it was `before` (RFC 6749 section 6, B136). `note` is told of
+    members that cannot be used.
     """
     if not 200 <= status <= 299:
         return Refusal(status, error_code(body))
     try:
-        answer = msgspec.json.decode(body, type=_Answer)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        answer = Document(body, "the token response", note)
+    except ValueError:
         return Refusal(status, error_code(body))
-    if (answer.token_type or "bearer").lower() != "bearer":
+    access = answer.text("access_token")
+    if access is None:
+        return Refusal(status, error_code(body))
+    if (answer.text("token_type") or "bearer").lower() != "bearer":
         return Refusal(status, None, OTHER_TYPE)
-    if not _TOKEN.fullmatch(answer.access_token):
+    if not _TOKEN.fullmatch(access):
         return Refusal(status, None, UNSENDABLE)
-    lasts = _lifetime(answer.expires_in)
-    refresh = answer.refresh_token or (before.refresh if before is not None else None)
-    granted = scopes_of(answer.scope) or (before.scopes if before is not None else None) or scopes
+    lasts = answer.number("expires_in")
+    refresh = answer.text("refresh_token") or (before.refresh if before is not None else None)
+    granted = (
+        scopes_of(" ".join(answer.texts("scope") or ())) or (before.scopes if before is not None else None) or scopes
+    )
     ends = stale = None
-    if lasts is not None:
+    if lasts is not None and lasts > 0:  # else it says nothing, and the server tells when the token has ended
         ends = now + lasts
         stale = ends - min(EARLY, lasts / 5)
-    return Tokens(answer.access_token, refresh, granted, ends, stale)
-
-
-def _lifetime(given: object) -> float | None:
-    """Seconds; what is no positive number says nothing, and the server tells when the token has ended."""
-    if isinstance(given, bool) or not isinstance(given, int | float | str):
-        return None
-    try:
-        lasts = float(given)
-    except (ValueError, OverflowError):
-        return None
-    return lasts if 0.0 < lasts < math.inf else None
+    return Tokens(access, refresh, granted, ends, stale)
 
 
 def error_code(body: bytes) -> str | None:

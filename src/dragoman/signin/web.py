@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from dragoman.auth.discovery import Unfit
 from dragoman.limits import Limits
+from dragoman.signin.document import Note, silent
 from dragoman.signin.failure import Failed, failed
 from dragoman.signin.metadata import place as place_of
 from dragoman.transports.http.address import REDIRECTS, Address, Refused, redirected
@@ -32,15 +33,16 @@ HOPS = 3
 
 
 class Web:
-    """`target` is the server that asks for a sign-in. Close it after use."""
+    """`target` is the server that asks for a sign-in; `note` takes lines about what answers say. Close it after use."""
 
-    def __init__(self, target: Target, patience: float = PATIENCE) -> None:
+    def __init__(self, target: Target, patience: float = PATIENCE, note: Note = silent) -> None:
         """
         Raises:
             Failed: the environment makes every connection impossible.
         """
         self._target = target
         self._patience = patience
+        self.note = note
         bounds = Bounds(response=DOCUMENT, connect=patience)
         self._reading = Reading(Limits(), bounds)
         try:

@@ -110,14 +110,68 @@ def test_metadata_of_the_issuer_is_taken(members: dict[str, Any], trusted: str |
         ({"token_endpoint": "http://as.example/token"}, None),
         ({"token_endpoint": "http://127.0.0.1/token"}, None),
         ({"authorization_endpoint": "https://localhost/authorize"}, None),
-        ({"registration_endpoint": "ftp://as.example"}, None),
-        ({"device_authorization_endpoint": "https://as.example/#a"}, None),
     ],
 )
 def test_other_metadata_is_refused(members: dict[str, Any], trusted: str | None) -> None:
     with pytest.raises(Unfit) as refused:
         metadata.issuer(described(**members), AS, trusted, SERVER)
     assert "m.example" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "read"),
+    [
+        ("scopes_supported", "a b", ("a", "b")),
+        ("scopes_supported", ["a", 1, "b"], ("a", "b")),
+        ("scopes_supported", {}, None),
+        ("grant_types_supported", None, None),
+        ("token_endpoint_auth_methods_supported", 7, None),
+        ("code_challenge_methods_supported", "S256", ("S256",)),
+        ("client_id_metadata_document_supported", "true", True),
+        ("client_id_metadata_document_supported", "perhaps", False),
+        ("authorization_response_iss_parameter_supported", 1, False),
+        ("registration_endpoint", "ftp://as.example", None),
+        ("device_authorization_endpoint", "https://as.example/#a", None),
+        ("revocation_endpoint", "/revoke", None),
+        ("revocation_endpoint", ["https://as.example/x/revoke"], None),
+        ("revocation_endpoint", f"{AS}/revoke", f"{AS}/revoke"),
+    ],
+)
+def test_what_is_optional_is_read_as_what_it_says_or_counts_as_absent(member: str, value: Any, read: Any) -> None:
+    """E: with one line that names the member, and no value."""
+    notes: list[str] = []
+    found = metadata.issuer(described(**{member: value}), AS, None, SERVER, notes.append)
+    assert getattr(found, member) == read
+    is_lost = value is not None and (read is None or read is False)
+    assert [member in note for note in notes] == [True] * is_lost
+    assert not any(str(value) in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("servers", "read"), [(AS, (AS,)), ([AS, None], (AS,)), ({"a": AS}, ()), (None, ()), ([AS, AS], (AS, AS))]
+)
+def test_one_authorization_server_alone_is_a_list(servers: Any, read: tuple[str, ...]) -> None:
+    """E"""
+    document = json.dumps({"resource": SERVER.url, "authorization_servers": servers}).encode()
+    assert metadata.resource(document, SERVER).authorization_servers == read
+
+
+@pytest.mark.parametrize(
+    ("template", "name", "fits"),
+    [
+        ("https://l.example/{tenantid}/v2.0", "https://l.example/common/v2.0", True),
+        ("https://l.example/{tenantid}/v2.0/", "https://l.example/8eaef023/v2.0", True),
+        ("https://l.example/{tenantid}/v2.0", "https://l.example/a/b/v2.0", False),
+        ("https://l.example/{tenantid}/v2.0", "https://l.example//v2.0", False),
+        ("https://{tenantid}/v2.0", "https://evil.example/v2.0", False),
+        ("https://l.example/{tenantid}/v2.0", "https://evil.example/common/v2.0", False),
+        ("https://l.example/{tenantid}x/v2.0", "https://l.example/commonx/v2.0", False),
+        ("https://l.example/common/v2.0", "https://l.example/common/v2.0", False),
+    ],
+)
+def test_an_issuer_of_many_tenants_is_known_by_its_pattern(template: str, name: str, fits: bool) -> None:
+    """D4: as Microsoft Entra ID calls itself."""
+    assert metadata.is_template(template, name) is fits
 
 
 @proves("B145")

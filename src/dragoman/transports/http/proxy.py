@@ -1,8 +1,9 @@
 """The proxy that the environment names (HTTP-06).
 
-`HTTPS_PROXY`, else `ALL_PROXY`, in lower case first, is used for every host that `NO_PROXY` does not except; this
-machine is always excepted. An exception is `*`, a name (with all names below it), an address, a network in CIDR form,
-and each of these with a port. Plain http reaches this machine only, so `HTTP_PROXY` never has a use.
+`HTTPS_PROXY`, for plain http `HTTP_PROXY`, else `ALL_PROXY`, in lower case first, is used for every host that `NO_PROXY`
+does not except; this machine is always excepted. An exception is `*`, a name (with all names below it), an address, a
+network in CIDR form, and each of these with a port. In a CGI program a header of a client could stand in `HTTP_PROXY`,
+so it counts in lower case only there.
 """
 
 import ipaddress
@@ -40,7 +41,7 @@ def proxy_for(address: Address, environment: Mapping[str, str]) -> Proxy | None:
     """
     if address.is_loopback:
         return None
-    found = _first(environment, "https_proxy", "all_proxy")
+    found = _first(environment, f"{address.scheme}_proxy", "all_proxy")
     if found is None or is_excepted(address, (_first(environment, "no_proxy") or ("", ""))[1]):
         return None
     name, value = found
@@ -54,7 +55,8 @@ def is_excepted(address: Address, exceptions: str) -> bool:
 
 def _first(environment: Mapping[str, str], *names: str) -> tuple[str, str] | None:
     for name in names:
-        for spelled in (name, name.upper()):
+        is_forgeable = name == "http_proxy" and "REQUEST_METHOD" in environment
+        for spelled in (name,) if is_forgeable else (name, name.upper()):
             value = environment.get(spelled, "").strip()
             if value:
                 return spelled, value

@@ -43,6 +43,25 @@ def test_which_proxy_is_used(environment: dict[str, str], used: str | None) -> N
 
 @proves("HTTP-06")
 @pytest.mark.parametrize(
+    ("environment", "used"),
+    [
+        ({"HTTP_PROXY": A}, A),
+        ({"http_proxy": A, "HTTP_PROXY": B}, A),
+        ({"HTTPS_PROXY": A}, None),
+        ({"ALL_PROXY": A}, A),
+        ({"HTTP_PROXY": A, "NO_PROXY": "example.com"}, None),
+        ({"HTTP_PROXY": A, "REQUEST_METHOD": "GET"}, None),
+        ({"http_proxy": A, "HTTP_PROXY": B, "REQUEST_METHOD": "GET"}, A),
+    ],
+)
+def test_plain_http_has_a_proxy_of_its_own(environment: dict[str, str], used: str | None) -> None:
+    """A header of a client must not become a proxy, as it would in a CGI program."""
+    found = proxy_for(address("http://example.com/mcp", allow_http=True), environment)
+    assert (f"{found.scheme}://{found.host}:{found.port}" if found is not None else None) == used
+
+
+@proves("HTTP-06")
+@pytest.mark.parametrize(
     "url", ["http://localhost:1/", "https://localhost/", "https://a.localhost/", "http://127.0.0.2/", "https://[::1]/"]
 )
 def test_this_machine_has_no_proxy(url: str) -> None:
