@@ -1,9 +1,9 @@
 """The proxy that the environment names (HTTP-06).
 
-`HTTPS_PROXY`, for plain http `HTTP_PROXY`, else `ALL_PROXY`, in lower case first, is used for every host that `NO_PROXY`
-does not except; this machine is always excepted. An exception is `*`, a name (with all names below it), an address, a
-network in CIDR form, and each of these with a port. In a CGI program a header of a client could stand in `HTTP_PROXY`,
-so it counts in lower case only there.
+`HTTPS_PROXY`, for plain http `HTTP_PROXY`, else `ALL_PROXY`, in lower case first, is used for every host that
+`NO_PROXY` does not except; this machine is always excepted. An exception is `*`, a name (with all names below it), an
+address, a network in CIDR form, and each of these with a port. In a CGI program a header of a client could stand in
+`HTTP_PROXY`, so it counts in lower case only there.
 """
 
 import ipaddress

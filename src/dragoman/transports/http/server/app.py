@@ -17,12 +17,11 @@ from urllib.parse import parse_qs
 from dragoman.faults import Cause, Fault
 from dragoman.limits import Reception
 from dragoman.transports.http.server.admission import PUBLIC, Admission
-from dragoman.transports.http.server.asgi import Headers, Receive, Scope, Send, chunk, write, write_large
+from dragoman.transports.http.server.asgi import Connection, Headers, Receive, Scope, Send, chunk, write, write_answer
 from dragoman.transports.http.server.authentication import Challenge, Gate, Unready
 from dragoman.transports.http.server.budget import Budget
 from dragoman.transports.http.server.exchange import Exchange, Form
 from dragoman.transports.http.server.head import Head, Reply, refusal
-from dragoman.transports.http.server.large_body import PIECE, LargeBody
 from dragoman.transports.http.server.notes import RateLimitedNotes
 from dragoman.transports.http.server.stream import Reader, Stream
 
@@ -80,20 +79,6 @@ class Service(Protocol):
     def hung_up(self, exchange: Exchange) -> None: ...
 
     def finished(self, exchange: Exchange) -> None: ...
-
-
-class Connection(Protocol):
-    """What a connection of our own tells, and is told."""
-
-    certificate: str | None
-
-    def know(self) -> None:
-        """A request of a caller who is known came on it."""
-        ...
-
-    def abort(self) -> None:
-        """End it at once, whatever it is in the middle of."""
-        ...
 
 
 class TooLarge(Exception):
@@ -279,20 +264,8 @@ class App:
             self.service.hung_up(exchange)
             return
         self.service.finished(exchange)
-        body = exchange.body()
-        headers = (*_session(exchange), *cors)
-        if len(body) <= PIECE:
-            await write(send, Reply(exchange.status if body else 202, body, headers))
-            return
-        exchange.answers.clear()
-        large = LargeBody(body, self.service.budget, connection.abort if connection is not None else _no_abort)
-        del body
-        with large:
-            if large.has_exceeded:
-                why = Fault(Cause.CLIENT_TOO_SLOW, f"limit of all responses: {self.service.budget.most} bytes")
-                await write(send, refusal(503, why, None, (b"retry-after", b"10")), cors)
-            else:
-                await write_large(send, exchange.status, headers, large)
+        status, headers = exchange.status if exchange.answers else 202, (*_session(exchange), *cors)
+        await write_answer(send, Reply(status, exchange.taken(), headers), self.service.budget, connection)
 
     async def _outwaited(self, exchange: Exchange, receive: Receive) -> bool:
         """Wait for an answer that takes long, and that the client wants as one object; `False` when it goes away."""
@@ -427,7 +400,3 @@ def _session_in(scope: Scope) -> str | None:
 
 def _accepts(accept: str, kind: str) -> bool:
     return "*/*" in accept or kind in accept or f"{kind.partition('/')[0]}/*" in accept
-
-
-def _no_abort() -> None:
-    """The connection is that of another server, which ends it by its own rules."""

@@ -116,11 +116,12 @@ class Exchange:
         if self.become_stream() is None:
             self._wake(Form.SLOW)
 
-    def body(self) -> bytes:
-        """All answers, as one JSON text; nothing when none came."""
-        if not self.answers:
+    def taken(self) -> bytes:
+        """All answers, as one JSON text that is kept here no more; nothing when none came."""
+        answers, self.answers = self.answers, []
+        if not answers:
             return b""
-        return b"[" + b",".join(self.answers) + b"]" if self.is_batch else self.answers[0]
+        return b"[" + b",".join(answers) + b"]" if self.is_batch else answers[0]
 
     async def form(self) -> Form:
         """What the response is to be, once that is known, or that it takes long."""

@@ -27,7 +27,7 @@ async def test_an_answer_that_comes_first_is_one_object() -> None:
     await settle()
     one.answer(b"{}", 404)
     assert await form is Form.JSON
-    assert (one.body(), one.status, one.is_over) == (b"{}", 404, True)
+    assert (one.taken(), one.status, one.is_over) == (b"{}", 404, True)
     one.grow_old()
     assert one.stream is None
 
@@ -69,7 +69,7 @@ async def test_a_client_that_takes_no_events_waits_for_its_answer() -> None:
     assert not over.done()
     one.answer(b"{}")
     await over
-    assert one.body() == b"{}"
+    assert one.taken() == b"{}"
 
 
 @pytest.mark.parametrize("events", [True, False])
@@ -82,7 +82,7 @@ async def test_what_is_taken_back_has_no_body(events: bool) -> None:
         assert await one.form() is Form.STREAM
     else:
         assert await one.form() is Form.JSON
-        assert one.body() == b""
+        assert one.taken() == b""
 
 
 @scene
@@ -94,7 +94,7 @@ async def test_a_batch_is_an_array_and_one_bad_entry_does_not_spoil_it() -> None
     assert not one.is_over
     one.answer(b"3")
     assert await one.form() is Form.JSON
-    assert (one.body(), one.status) == (b"[1,2,3]", 200)
+    assert (one.taken(), one.status) == (b"[1,2,3]", 200)
 
 
 @scene
@@ -112,4 +112,4 @@ async def test_a_batch_that_grows_old_gives_what_it_has() -> None:
 def test_a_batch_without_requests_has_no_answer() -> None:
     one = exchange(3, is_batch=True)
     one.expect(0)
-    assert (one.has_requests, one.is_over, one.body()) == (False, True, b"")
+    assert (one.has_requests, one.is_over, one.taken()) == (False, True, b"")
