@@ -120,9 +120,12 @@ def _visit(server: Server, seconds: float, level: str, aside: "_Aside") -> "Fact
     from dragoman.limits import Limits
     from dragoman.runtime.log import CHOICES, Log
     from dragoman.runtime.targets import to_command, to_url
+    from dragoman.runtime.unattended import Unattended
+    from dragoman.runtime.visit import Visit
     from dragoman.signin.credentials import SignIn
 
     log = Log("dragoman", CHOICES[level], aside.write)
+    kept: SignIn | None = None
     if server.target is None:
         way = to_command(server.command)()
     else:
@@ -132,7 +135,12 @@ def _visit(server: Server, seconds: float, level: str, aside: "_Aside") -> "Fact
             if not kept.are_idle:
                 target = replace(target, credentials=kept)
         way = to_url(target, server.transport, Limits().line)()
-    facts = asyncio.run(examine(way, server.transport, seconds, log, aside.write))
+
+    def begins(visit: Visit) -> None:
+        if kept is not None:
+            kept.person = Unattended(lambda: visit)
+
+    facts = asyncio.run(examine(way, server.transport, seconds, log, aside.write, begins=begins))
     return facts if server.target is not None else replace(facts, program=server.command[0])
 
 

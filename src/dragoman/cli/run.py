@@ -67,7 +67,10 @@ def run_bridge(settings: Settings, early: Early) -> int:
         parts = Parts(ways, settings.server.era, settings.profile, limits, log, identity, settings.state_key, tap)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             if settings.listener is not None:
-                return runner.run(_server(settings.listener, parts, stderr).run())
+                code = runner.run(_server(settings.listener, parts, stderr, sign_in).run())
+                if sign_in is not None:
+                    runner.run(sign_in.close())
+                return code
             words = settings.server.command
             server = Command(words, early.spawned, early.error) if words else ways()
             conversation = parts.conversation(server, stderr)
@@ -81,11 +84,16 @@ def run_bridge(settings: Settings, early: Early) -> int:
             return code
 
 
-def _server(listener: Listener, parts: Parts, stderr: Overflow) -> "Server":
+def _server(listener: Listener, parts: Parts, stderr: Overflow, sign_in: "SignIn | None") -> "Server":
     """Serves everyone who comes, until a signal."""
     from dragoman.runtime.server import Server
 
-    return Server(listener.place, parts.shared(stderr.write), listener.admission, listener.gate, stderr)
+    shared = parts.shared(stderr.write)
+    if sign_in is not None:
+        from dragoman.runtime.unattended import Unattended
+
+        sign_in.person = Unattended(lambda: shared.search)
+    return Server(listener.place, shared, listener.admission, listener.gate, stderr)
 
 
 def _sign_in(settings: Settings, log: Log, stderr: Overflow) -> "SignIn | None":

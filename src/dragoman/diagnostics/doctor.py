@@ -50,11 +50,16 @@ async def examine(
     log: Log,
     stderr: Callable[[bytes], None],
     tap: Tap | None = None,
+    begins: Callable[[Visit], None] = lambda _: None,
 ) -> Facts:
-    """What a server is, in `seconds` at the most, and what it takes to end it; `transport` is how the user names it."""
+    """What a server is, in `seconds` at the most, and what it takes to end it; `transport` is how the user names it.
+
+    `begins` is called with the visit before anything is said.
+    """
     timeouts = Limits().timeouts
     patience = replace(timeouts, discover=seconds, probe=min(timeouts.probe, seconds / 2))
     examination = Examination(server, transport, replace(Limits(), timeouts=patience), log, stderr, tap)
+    begins(examination)
     try:
         async with asyncio.timeout(seconds):
             await examination.look()

@@ -63,6 +63,11 @@ class Shared:
         if pinned is not None:
             self._settle(pinned)
 
+    @property
+    def search(self) -> Search | None:
+        """The visit that finds the era out, while there is one."""
+        return self._searching if self._search is not None else None
+
     async def ready(self) -> None:
         """Find the era out, once for all who wait; what was known before is forgotten, so nobody may live on it."""
         if self._search is None:

@@ -59,9 +59,8 @@ class Visit:
             self._changed.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(self.back.wake()):
-                    while not self.is_over and not self.back.out:
-                        await self._changed.wait()
-                        self._changed.clear()
+                    if not self.is_over and not self.back.out:
+                        await self._changed.wait()  # whatever it was, the next moment may be another one
             if not self.is_over:
                 self.back.tick(loop.time())
 
@@ -90,6 +89,13 @@ class Visit:
         if channel is not None:
             await channel.aclose()
         self._stderr.settle(self.back)
+
+    def step(self, work: Callable[[float], None]) -> None:
+        """Have something happen at the back that the server did not say."""
+        now = asyncio.get_running_loop().time()
+        if not self.is_over and not self._guard(work, now):
+            self.back.lost(Fault(Cause.INTERNAL), now)
+        self._changed.set()
 
     def not_opened(self, error: OSError) -> None:
         """For an owner who wants to know why there is no way to the server."""
