@@ -54,3 +54,8 @@ def test_help_needs_no_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     names = set(re.findall(rb"\| +(\S+)$", done.stderr, re.MULTILINE))
     assert b"click" in names
     assert not names & {b"asyncio", b"uvloop", b"msgspec", b"mcp"}
+
+
+def test_the_validator_is_not_imported_before_something_is_asked() -> None:
+    code = "import sys; import dragoman.core.questions; sys.exit('jsonschema_rs' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

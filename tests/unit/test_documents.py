@@ -3,7 +3,6 @@
 import inspect
 import json
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -17,7 +16,6 @@ import dragoman
 from dragoman.cli.check import EXIT_REFUSED
 from dragoman.cli.commands import cli, run
 from dragoman.cli.entry import Early, plain_command
-from dragoman.demo.story import BOOKED
 from dragoman.diagnostics.check import Verdict
 from dragoman.exchange.notes import Level
 from dragoman.faults import TABLE, Cause
@@ -255,18 +253,6 @@ def test_the_reports_of_a_check_are_what_it_prints(tmp_path: Path, capsys: pytes
         assert capsys.readouterr().out in blocks(DIAGNOSTICS, "text")
 
 
-@pytest.mark.process
-def test_the_report_of_a_visit_is_what_it_prints() -> None:
-    (documented,) = [block for block in blocks(DIAGNOSTICS, "text") if block.startswith("server ")]
-    command = [sys.executable, "-m", "dragoman"]
-    words = [*command, "doctor", "--", *command, "demo-server"]
-    printed = subprocess.run(words, capture_output=True, timeout=60, check=True).stdout.decode()
-    here = documented.replace('"dragoman","demo-server"', f'"{sys.executable}","-m","dragoman","demo-server"')
-    here = here.replace("dragoman dragoman demo", f"dragoman {sys.executable} -m dragoman demo")
-    time = re.compile(r"after \d+\.\d\d s")
-    assert time.sub("after", printed) == time.sub("after", here)
-
-
 def test_every_problem_of_a_visit_is_documented() -> None:
     documented = {cells[0].strip("`") for cells in rows(section(DIAGNOSTICS, "Visit a server"))}
     used = set(re.findall(r'Symptom\(\s*"(\w+)"', text(SOURCES / "diagnostics" / "symptoms.py")))
@@ -281,30 +267,6 @@ def test_every_verdict_is_documented_with_its_exit_code() -> None:
     assert documented[Verdict.REFUSED.value] == str(EXIT_REFUSED)
 
 
-PROGRAMS = blocks(LIBRARY, "python")
-
-
-@pytest.mark.process
-@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
-def test_every_program_of_the_library_page_runs(program: str) -> None:
-    runnable = program.replace('"dragoman demo-server"', repr(f"{sys.executable} -m dragoman demo-server"))
-    done = subprocess.run([sys.executable, "-W", "error", "-c", runnable], capture_output=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert bool(done.stdout) == ("print" in program)
-
-
-@pytest.mark.process
-def test_the_programs_of_the_documents_are_well_typed(tmp_path: Path) -> None:
-    """As pyright judges a user's own code at its strictest."""
-    for place, program in enumerate((*PROGRAMS, *blocks(SHARED, "python"))):
-        (tmp_path / f"sample_{place}.py").write_text(program)
-    setting = {"typeCheckingMode": "strict", "reportMissingModuleSource": False}
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps(setting))
-    words = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--project", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout.decode()
-
-
 def test_every_value_of_the_library_is_documented() -> None:
     documented = {name for cells in rows(section(LIBRARY, "Other values")) for name in CODE.findall(cells[0])}
     taken = set(inspect.signature(dragoman.bridge).parameters)
@@ -314,16 +276,6 @@ def test_every_value_of_the_library_is_documented() -> None:
     for value in (dragoman.Url, dragoman.Http):
         (cells,) = [cells for cells in rows(page) if cells[0].startswith(f"`dragoman.{value.__name__}(")]
         assert {part.name for part in fields(value)} - {"url"} <= set(CODE.findall(cells[1]))
-
-
-@pytest.mark.process
-def test_the_excerpt_of_the_demo_is_what_it_prints() -> None:
-    (excerpt,) = [block for block in blocks(README, "text") if "book_table" in block]
-    words = [sys.executable, "-m", "dragoman", "demo"]
-    done = subprocess.run(words, capture_output=True, timeout=60, check=True, env={"PYTHONUTF8": "1", "PATH": ""})
-    printed = "\n".join(line.rstrip() for line in done.stdout.decode().splitlines())
-    assert excerpt in printed
-    assert "Friday" in BOOKED
 
 
 # ---------------------------------------------------------------------- names and links

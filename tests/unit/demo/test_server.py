@@ -1,8 +1,6 @@
 """The demo's server keeps to revision 2026-07-28, in every message that it writes."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -322,19 +320,3 @@ def test_a_listener_that_cancels_hears_nothing_more(peer: Peer) -> None:
 def test_a_dish_without_a_name_is_not_put_on_the_menu(peer: Peer) -> None:
     for dish in ("", "  ", "a/b", "ß"):
         assert peer.call("add_dish", {"dish": dish})["isError"]
-
-
-def test_the_program_serves_its_input_and_ends_with_it() -> None:
-    meta = Peer().meta()
-    line = json.dumps({"jsonrpc": "2.0", "id": "a", "method": "server/discover", "params": {"_meta": meta}})
-    ended = subprocess.run(
-        [sys.executable, "-m", "dragoman.demo.server"],
-        input=f"{line}\n\n{line}\n".encode(),
-        capture_output=True,
-        timeout=60,
-        check=True,
-    )
-    answers = [json.loads(written) for written in ended.stdout.splitlines()]
-    assert [answer["id"] for answer in answers] == ["a", "a"]
-    assert answers[0]["result"]["supportedVersions"] == [REVISION]
-    assert ended.stderr == b""

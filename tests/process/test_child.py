@@ -14,7 +14,10 @@ from dragoman.transports.spawn import MARK, spawn
 from dragoman.transports.tree import Group
 from support.proofs import proves
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX"),
+]
 GRACE = 0.25
 READY = 'import os,signal,sys,time\nprint("ready",flush=True)\n'
 
