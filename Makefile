@@ -19,7 +19,7 @@ check: $(READY)
 	$(BIN)/pyright
 
 tests: $(READY)
-	$(BIN)/python -m pytest --durations=8
+	$(BIN)/python -m pytest -n auto --dist loadfile --durations=8
 
 # Peers that are not ours, each in an environment of its own under .interop. PEERS names some of them.
 interop: $(READY)
