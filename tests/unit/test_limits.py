@@ -3,7 +3,9 @@
 import pytest
 
 from dragoman.limits import Limits, Patience, Reception, Timeouts, patience_of
+from dragoman.signin import account, authorize, options, receiver, shelf, tokens
 from dragoman.transports.http.bounds import Bounds
+from dragoman.wire.lines import EDGE
 from support.proofs import proves
 
 HOUR = 3600.0
@@ -62,3 +64,11 @@ def test_a_listener_is_bounded() -> None:
     assert (reception.body, reception.head) == (4 * MIB, 16 << 10)
     assert (reception.head_time, reception.idle, reception.comment_after) == (10.0, 60.0, 15.0)
     assert reception.unheld_idle < reception.session_idle < float("inf")
+
+
+@proves("LINE-01", "CLI-30", "OAUTH-16", "OAUTH-18", "OAUTH-31", "STORE-10", "STORE-09")
+def test_numbers_that_are_nobodys_to_set() -> None:
+    assert EDGE == 256
+    assert (account.COOLDOWN, options.TIMEOUT, authorize.LONGEST) == (60.0, 300, 8 << 10)
+    assert (receiver.HEAD, receiver.HEAD_TIME, receiver.CONNECTIONS) == (16 << 10, 10.0, 16)
+    assert (shelf.ANSWER, shelf.PROMPT, tokens.EARLY) == (25.0, 300.0, 60.0)
