@@ -168,7 +168,7 @@ class Stream:
 
     def release(self, reader: "Reader") -> None:
         if self._reader is reader:
-            self._reader = None
+            self._reader, self._offset = None, 0
             if self.name is None:
                 self.discard()  # nobody can take it up again
             self._changed()
@@ -182,15 +182,10 @@ class Stream:
     def exceed(self) -> None:
         """All responses keep too much, and this one the most: it ends with an event that says so, and keeps no other.
 
-        One that drops its oldest events drops them all, and goes on. In the middle of an event nothing can be said.
+        One that drops its oldest events drops them all, and goes on. In the middle of an event nothing is said.
         """
-        is_halfway = self._offset > 0
         self._empty()
-        if is_halfway:
-            self.is_stuck = self.has_exceeded = True
-        if self._drops or is_halfway:
-            self._wake()
-            self._changed()
+        if self._drops:
             return
         why = Fault(Cause.CLIENT_TOO_SLOW, f"limit of all streams: {self._budget.most} bytes")
         self._number += 1
@@ -206,7 +201,7 @@ class Stream:
         self._empty()
 
     def _empty(self) -> None:
-        self._offset = 0
+        self._cut()
         self._events.clear()
         self._shed(self._size)
 
@@ -223,12 +218,19 @@ class Stream:
 
     def _overflow(self) -> None:
         if self._drops:
+            self._cut()
             while self._size > self._most:
                 self._shed(len(self._events.popleft().data))
         else:
             self.is_stuck = True
             self._empty()
             self._changed()
+
+    def _cut(self) -> None:
+        """An event may go of which a part was written: nothing that could follow is the rest of it."""
+        if self._offset and self._reader is not None:
+            self._reader.displace()
+        self._offset = 0
 
     def _wake(self) -> None:
         if self._reader is not None:

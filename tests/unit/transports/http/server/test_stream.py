@@ -145,6 +145,21 @@ async def test_a_stream_that_is_given_up_in_the_middle_of_an_event_says_nothing_
     assert budget.used == other.size
 
 
+@scene
+async def test_a_stream_that_drops_a_half_written_event_goes_on_with_whole_ones() -> None:
+    """C9: who read the first half gets no more, and the next reader no half."""
+    stream = Stream(b"s", 3 * PIECE, 3 * PIECE, drops=True)
+    reader = stream.read()
+    stream.put(b"x" * (2 * PIECE))
+    assert await reader.next(15)
+    stream.put(b"y" * (2 * PIECE))
+    assert await reader.next(15) is None
+    reader.close()
+    following = stream.read()
+    rest = [await following.next(15) for _ in range(2)]
+    assert frames(b"".join(piece or b"" for piece in rest)) == [b"y" * (2 * PIECE)]
+
+
 # ---------------------------------------------------------------------- reading
 
 
