@@ -7,7 +7,6 @@ from pathlib import Path
 from support.playbook import Scene, scenes
 
 PLAYBOOKS = Path(__file__).resolve().parents[1] / "playbooks"
-SAID = frozenset({"C", "C+", "S", "@", "!"})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, cast
 
 Json = Any
-Mutator = Callable[[random.Random, Json], bytes]
 
 ODD: tuple[str, ...] = (
     *("null", "true", "false", "0", "-1", "1.5", "1e999", "-0", "9" * 400, '""', '"x"', "[]", "{}", "[[]]", '{"":{}}'),

@@ -1,7 +1,7 @@
 """Agent frameworks and clients in their default mode, through the bridge, before servers of both eras.
 
-Those that try `server/discover` first (`HASTY`) also meet servers that take 12 s to start, and a command that does not
-exist: they have to get the tools in the first case, and the real reason in the second.
+Those that try `server/discover` first (`is_hasty`) also meet servers that take 12 s to start, and a command that does
+not exist: they have to get the tools in the first case, and the real reason in the second.
 """
 
 import json
@@ -52,7 +52,7 @@ FRAMEWORKS = (
 )
 
 
-def visits(framework: Framework, is_whole: bool = True) -> list[tuple[str, str]]:
+def visits(framework: Framework) -> list[tuple[str, str]]:
     """The checks of one framework, each with what is wrong, or nothing.
 
     Raises:
@@ -71,7 +71,7 @@ def visits(framework: Framework, is_whole: bool = True) -> list[tuple[str, str]]
         ("a server of 2026-07-28", _seen(driver, folder, modern)),
         ("an older server", _seen(driver, folder, older)),
     ]
-    if framework.is_hasty and is_whole:
+    if framework.is_hasty:
         late = [sys.executable, "-c", LATE, str(SLOW)]
         found.append((f"a server of 2026-07-28 after {SLOW:g} s", _seen(driver, folder, [*late, *modern])))
         found.append((f"an older server after {SLOW:g} s", _seen(driver, folder, [*late, *older])))

@@ -4,8 +4,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from dragoman.transports.http.address import Address, Refused, address
-from dragoman.transports.http.reach import Zone, zone_spelled
+from dragoman.transports.http.address import Address, Refused, address, leads_here
 
 OAUTH = "/.well-known/oauth-authorization-server"
 OPENID = "/.well-known/openid-configuration"
@@ -45,6 +44,6 @@ def place_of_keys(document: bytes, name: str, issuer: Address) -> Address:
         to = address(metadata.jwks_uri)
     except Refused as refused:
         raise Unfit(f"its jwks_uri cannot be used: {refused}") from None
-    if zone_spelled(to.host) is Zone.MACHINE and not issuer.is_loopback:
+    if leads_here(issuer, to):
         raise Unfit("its jwks_uri leads to this machine")
     return to

@@ -16,8 +16,7 @@ import msgspec
 
 from dragoman.auth.discovery import Unfit
 from dragoman.signin.document import Document, Note, silent
-from dragoman.transports.http.address import Address, Refused, address
-from dragoman.transports.http.reach import Zone, zone_spelled
+from dragoman.transports.http.address import Address, Refused, address, leads_here
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 S256 = "S256"
@@ -178,7 +177,7 @@ def place(url: str, server: Address) -> Address:
         to = address(url)
     except Refused as refused:
         raise Unfit(f"a URL that it names cannot be used: {refused}") from None
-    if zone_spelled(to.host) is Zone.MACHINE and not server.is_loopback:
+    if leads_here(server, to):
         raise Unfit("a URL that it names leads to this machine")
     return to
 

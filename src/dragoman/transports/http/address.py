@@ -100,9 +100,14 @@ def redirected(place: Address, location: str | None) -> Address:
     to = address(joined, allow_http=place.is_plain)
     if place.scheme == "https" and to.scheme != "https":
         raise Refused("the redirect leads away from https")
-    if zone_spelled(to.host) is Zone.MACHINE and not place.is_loopback:
+    if leads_here(place, to):
         raise Refused("the redirect leads to this machine")
     return to
+
+
+def leads_here(place: Address, to: Address) -> bool:
+    """Whether `place`, which is elsewhere, leads to this machine, however that is spelled."""
+    return zone_spelled(to.host) is Zone.MACHINE and not place.is_loopback
 
 
 @lru_cache(256)

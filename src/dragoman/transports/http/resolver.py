@@ -46,8 +46,10 @@ class Resolver(AbstractResolver):
         Raises:
             OutOfReach: a connection may not be made to it.
         """
+        if _plain(host) in self._trusted:
+            return
         zone = zone_spelled(host)
-        if zone is not None and _plain(host) not in self._trusted and zone not in await self._zones():
+        if zone is not None and zone not in await self._zones():
             raise OutOfReach(REFUSED[zone])
 
     async def judge_page(self, host: str) -> None:
@@ -77,7 +79,7 @@ class Resolver(AbstractResolver):
         found = await self._found(host, port, family)
         if _plain(host) in self._trusted:
             return found
-        zones = [zone_of(ipaddress.ip_address(one["host"].partition("%")[0])) for one in found]
+        zones = _zones_of(found)
         if all(zone is Zone.PUBLIC for zone in zones):
             return found
         may = await self._zones()
@@ -109,9 +111,13 @@ class Resolver(AbstractResolver):
                     found = await self._system.resolve(self._home, 0, socket.AF_UNSPEC)
                 except OSError:
                     found = []  # a proxy may know it; that says nothing of its zone
-                home = [zone_of(ipaddress.ip_address(one["host"].partition("%")[0])) for one in found]
+                home = _zones_of(found)
             self._permitted = permitted(home, self._allow_intranet)
         return self._permitted
+
+
+def _zones_of(found: list[ResolveResult]) -> list[Zone]:
+    return [zone_of(ipaddress.ip_address(one["host"].partition("%")[0])) for one in found]
 
 
 def _plain(host: str) -> str:
